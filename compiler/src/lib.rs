@@ -1,0 +1,7 @@
+//! Compiles policies to plans, in one direction:
+//! read, resolve, lower, build, emit.
+//!
+//! The compiler knows the plan format of `bouncer-runtime`; the runtime knows
+//! nothing of this crate.
+
+pub mod policy;

@@ -1,0 +1,196 @@
+//! Conditions of rules, resolved: lists are inlined, regexes are translated to
+//! Rust syntax, every test has a position. `!=`, `notRegex`, `not in` are
+//! [`Cond::Not`] around the positive test.
+
+use super::Pos;
+use bouncer_runtime::Label;
+
+/// A boolean formula over tests.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cond {
+    /// Holds if all parts hold; the empty list always holds.
+    All(Vec<Cond>),
+    /// Holds if any part holds; the empty list never holds.
+    Any(Vec<Cond>),
+    /// Holds if the part does not.
+    Not(Box<Cond>),
+    /// A single test.
+    Test(Test),
+}
+
+/// One test of one subject.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Test {
+    /// How several leaves at the subject's path are combined.
+    pub quantifier: Quantifier,
+    /// What is tested.
+    pub subject: Subject,
+    /// The test.
+    pub op: Op,
+    /// Where the test was written.
+    pub at: Pos,
+}
+
+/// How a test treats a path with several leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Quantifier {
+    /// The call is judged once for every leaf and the strictest verdict wins; all
+    /// unquantified tests of one path see the same leaf.
+    Pick,
+    /// `any`: holds if some leaf satisfies the test; not on an empty path.
+    Any,
+    /// `all`: holds if every leaf does, and there is one.
+    All,
+}
+
+/// What a test looks at.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Subject {
+    /// The leaves of an argument, through a view.
+    Arg(Path, View),
+    /// `args.x.count`: how many leaves the path has. Only [`Op::Compare`] and
+    /// [`Op::Equals`] with a number apply.
+    Count(Path),
+    /// `provenance(args.x)`: only [`Op::Provenance`] applies.
+    Provenance(Path),
+    /// `calls(this) > n per 1h`: attempts of this tool in this conversation within
+    /// the last `window_ms` milliseconds (`None`: ever), this one included. Only
+    /// [`Op::Compare`] and [`Op::Equals`] with a number apply.
+    Calls {
+        /// The window, in milliseconds.
+        window_ms: Option<u64>,
+    },
+}
+
+/// How a leaf's text is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum View {
+    /// The leaf itself.
+    Value,
+    /// `host(x)`: the host of a URL or address, ASCII, lower case, no trailing dot.
+    Host,
+    /// `domain(x)`: the part after `@` of an address, else the host; as [`View::Host`].
+    Domain,
+    /// `sql(x).verb`: lower-case verbs of all statements in the query, nested ones
+    /// included. Several values: a restrictive test holds if any value satisfies it,
+    /// a permissive one only if all do.
+    SqlVerb(SqlDialect),
+    /// `sql(x).table`: tables that the query names, as [`View::SqlVerb`].
+    SqlTable(SqlDialect),
+}
+
+/// The dialect a query is read in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SqlDialect {
+    /// `sql(x)`: the parser's generic dialect.
+    Generic,
+    /// `sql(x, postgres)`.
+    Postgres,
+    /// `sql(x, sqlite)`.
+    Sqlite,
+    /// `sql(x, mysql)`.
+    Mysql,
+}
+
+/// An argument path, without the leading `args`. An empty path is the whole object.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Path(pub Vec<Segment>);
+
+/// One step of a path. Arrays are transparent: a key step on an array applies to
+/// each of its elements.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Segment {
+    /// A member of an object. On an array, a key that is a canonical decimal number
+    /// also picks that element, as [`Segment::Index`] does.
+    Key(String),
+    /// An element of an array, from 0.
+    Index(u32),
+    /// `[*]`: each element of an array.
+    Each,
+}
+
+/// What is asked of the subject.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// Typed equality; numbers by value.
+    Equals(Scalar),
+    /// Equal to one of the items, or matched by an item that is a pattern.
+    In(Vec<ListItem>),
+    /// The text contains this.
+    Contains(String),
+    /// The text starts with this.
+    StartsWith(String),
+    /// The regex finds a match in the text.
+    Matches(Pattern),
+    /// The path lies within one of these prefixes.
+    Within(Vec<String>),
+    /// Numeric comparison with a JSON number's text.
+    Compare(Compare, String),
+    /// There is a leaf.
+    Exists,
+    /// The leaf has this JSON type.
+    Type(TypeName),
+    /// The leaf's provenance is one of these; `None` is `unproven`.
+    Provenance(Vec<Option<Label>>),
+}
+
+/// A numeric comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Compare {
+    /// `<`
+    Less,
+    /// `<=`
+    LessEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEqual,
+}
+
+/// A JSON scalar. Numbers keep their text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scalar {
+    /// A string.
+    Str(String),
+    /// A number, as a JSON number's text.
+    Number(String),
+    /// `true` or `false`.
+    Bool(bool),
+    /// `null`.
+    Null,
+}
+
+/// An item of `in`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ListItem {
+    /// Equal by value, as [`Op::Equals`].
+    Scalar(Scalar),
+    /// `*@corp.com`: any address at exactly this domain; under [`View::Domain`] and
+    /// [`View::Host`], the domain itself. The domain is ASCII lower case; compared
+    /// without ASCII case.
+    AtDomain(String),
+    /// `*.corp.com`: any host below this domain, at any depth, not the domain itself.
+    Below(String),
+}
+
+/// A regular expression in Rust `regex` syntax.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Pattern {
+    /// Translated to Rust syntax, flags included. Searched unanchored.
+    pub regex: String,
+    /// As the author wrote it, for messages.
+    pub written: String,
+}
+
+/// A JSON type name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TypeName {
+    /// `string`
+    String,
+    /// `number`
+    Number,
+    /// `bool`
+    Bool,
+    /// `null`
+    Null,
+}

@@ -1,0 +1,132 @@
+//! The resolved policy: what the user means, after reading, layering and list
+//! expansion, and before lowering to rows.
+//!
+//! This is the seam of the compiler. Reading and resolving produce it; lowering,
+//! and the tests' reference evaluator, consume it. It knows nothing of YAML
+//! syntax, automata or the plan format. Every part that can decide a call carries
+//! the position it was written at.
+
+mod condition;
+mod contract;
+
+pub use condition::{
+    Compare, Cond, ListItem, Op, Path, Pattern, Quantifier, Scalar, Segment, SqlDialect, Subject,
+    Test, TypeName, View,
+};
+pub use contract::{
+    ArgPattern, Contract, FieldLabel, Layer, Outputs, PathPrefix, Rate, Sink, TrustedDestination,
+    TrustedForm, WriteParam,
+};
+
+use bouncer_runtime::Verdict;
+use bouncer_runtime::tools::Heuristics;
+
+/// A place in a policy file. Lines and columns count from 1, columns in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Pos {
+    /// Index into [`Policy::files`].
+    pub file: u32,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+/// Everything one compilation knows, in resolved form.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    /// Display names of the files that positions point into, e.g. `policy.yaml`
+    /// or `pack:gmail`. Never absolute unless the user wrote them so.
+    pub files: Vec<String>,
+    /// Contracts in force, at most one for each key and layer, sorted by key, then layer.
+    pub contracts: Vec<Contract>,
+    /// The ordered rules; `None` when the policy has no `rules` and no `defaults`
+    /// section, and so no opinion at that stage.
+    pub rules: Option<RuleSet>,
+    /// Patterns for tools that no contract names; `None` when switched off.
+    pub heuristics: Option<Heuristics>,
+    /// Servers that the gateway starts, sorted by name.
+    pub servers: Vec<Server>,
+    /// Where the policy wants the audit log, as written; relative to the policy file.
+    pub audit_path: Option<String>,
+}
+
+/// Ordered rules and what holds when none matches.
+#[derive(Clone, Debug)]
+pub struct RuleSet {
+    /// The rules, first match wins.
+    pub rules: Vec<Rule>,
+    /// For an unmatched tool with `destructiveHint: true` and without `readOnlyHint: true`.
+    pub on_destructive_hint: Fallback,
+    /// For any other unmatched call.
+    pub on_unknown: Fallback,
+}
+
+/// A default action (`defaults:`), and where it was written (`None`: built in).
+#[derive(Clone, Copy, Debug)]
+pub struct Fallback {
+    /// The verdict.
+    pub action: Verdict,
+    /// Where it was written.
+    pub at: Option<Pos>,
+}
+
+/// One rule.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// The rule applies where any of these globs matches the tool's name.
+    pub tools: Vec<ToolGlob>,
+    /// What the call must satisfy; `Cond::All(vec![])` when the rule has no condition.
+    pub condition: Cond,
+    /// The verdict when the rule is the first that matches.
+    pub action: Verdict,
+    /// The author's explanation.
+    pub reason: Option<String>,
+    /// Where the rule starts.
+    pub at: Pos,
+}
+
+/// A pattern over `<server>__<tool>` (over the tool's name alone where no server is known).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolGlob {
+    /// The pattern as written.
+    pub pattern: String,
+    /// In a native policy `?` and `[a-z]` are special too; elsewhere only `*` is.
+    pub native: bool,
+    /// Where it was written.
+    pub at: Pos,
+}
+
+/// A server that the gateway starts or connects to. `${VAR}` stays as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// The name, the first half of `<server>__<tool>`.
+    pub name: String,
+    /// How to reach it.
+    pub transport: Transport,
+    /// Where it was written.
+    pub at: Pos,
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// A child process that speaks on its standard streams.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Extra environment, in order.
+        env: Vec<(String, String)>,
+        /// Working directory.
+        cwd: Option<String>,
+    },
+    /// Streamable HTTP.
+    Http {
+        /// The endpoint.
+        url: String,
+        /// Extra headers, in order.
+        headers: Vec<(String, String)>,
+    },
+}

@@ -1,0 +1,21 @@
+//! Loads a compiled plan and decides tool calls.
+//!
+//! This crate knows nothing of YAML or of how a plan was made. It reads a plan
+//! ([`plan`]), keeps what one agent's conversation has seen ([`conversation`],
+//! [`provenance`]) and answers one question per call: allow, ask or deny
+//! ([`decide`]). With the `proxy` feature it also stands between an MCP client
+//! and an MCP server ([`proxy`]).
+
+pub mod address;
+pub mod gate;
+pub mod json;
+pub mod number;
+pub mod path;
+pub mod provenance;
+#[cfg(feature = "sql")]
+pub mod sql;
+pub mod text;
+pub mod tools;
+mod verdict;
+
+pub use verdict::{Label, Stage, Verdict};

@@ -1,0 +1,12 @@
+//! Tool definitions as servers list them: parsing, digests, the lock file, and
+//! the heuristics for tools that no contract names.
+//!
+//! Runs when tools are listed, never on the decision path, so it may allocate.
+
+mod definition;
+mod heuristics;
+mod lock;
+
+pub use definition::{DefinitionError, ToolDefinition};
+pub use heuristics::{Derived, Heuristics, LabelHeuristics};
+pub use lock::{Lock, LockError, LockedTool};

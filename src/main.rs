@@ -1,0 +1,3 @@
+//! The `bouncer` command.
+
+fn main() {}
