@@ -100,6 +100,7 @@ impl<'a, 's> Reader<'a, 's> {
     ///
     /// # Errors
     /// The first defect; later calls return the same one.
+    #[inline]
     #[allow(clippy::should_implement_trait)] // An iterator could not stop at errors by itself.
     pub fn next(&mut self) -> Result<Option<Event<'a>>, Malformed> {
         let result = self.step();
@@ -212,6 +213,7 @@ impl<'a, 's> Reader<'a, 's> {
     }
 
     /// Passes over white space and returns the byte after it.
+    #[inline]
     fn peek(&mut self) -> Option<u8> {
         loop {
             let byte = self.bytes.get(self.position).copied()?;
@@ -306,12 +308,14 @@ impl<'a, 's> Reader<'a, 's> {
     }
 
     fn literal(&mut self, word: &str, event: Event<'a>) -> Result<Event<'a>, Malformed> {
-        for expected in word.bytes() {
-            if self.bytes.get(self.position) != Some(&expected) {
-                return Err(self.unexpected());
-            }
-            self.position += 1;
+        let rest = self.bytes.get(self.position..).unwrap_or_default();
+        if !rest.starts_with(word.as_bytes()) {
+            // Stop at the first byte that differs.
+            let same = rest.iter().zip(word.bytes()).take_while(|(a, b)| **a == *b);
+            self.position += same.count();
+            return Err(self.unexpected());
         }
+        self.position += word.len();
         Ok(event)
     }
 
@@ -391,33 +395,32 @@ impl<'a, 's> Reader<'a, 's> {
 /// The first quote, backslash or control byte in `bytes` from `at` on, or the end.
 fn find_special(bytes: &[u8], mut at: usize) -> usize {
     let mut rest = bytes.get(at..).unwrap_or_default();
-    // Most strings are short: four words first, then blocks that the compiler
-    // turns into vector instructions.
-    for _ in 0..4 {
-        let Some((word, tail)) = rest.split_first_chunk::<8>() else {
-            break;
-        };
-        let hits = special_bytes(u64::from_le_bytes(*word));
-        if hits != 0 {
-            return at + (hits.trailing_zeros() / 8) as usize;
+    loop {
+        // Most strings are short: a few words first.
+        for _ in 0..4 {
+            let Some((word, tail)) = rest.split_first_chunk::<8>() else {
+                let end = rest.iter().position(|&byte| is_special(byte));
+                return at + end.unwrap_or(rest.len());
+            };
+            let hits = special_bytes(u64::from_le_bytes(*word));
+            if hits != 0 {
+                return at + (hits.trailing_zeros() / 8) as usize;
+            }
+            at += 8;
+            rest = tail;
         }
-        at += 8;
-        rest = tail;
-    }
-    while let Some((block, tail)) = rest.split_first_chunk::<32>() {
-        if block
-            .iter()
-            .fold(false, |any, &byte| any | is_special(byte))
-        {
-            break;
+        // Then blocks, which compile to vector instructions; words find the place.
+        while let Some((block, tail)) = rest.split_first_chunk::<32>() {
+            if block
+                .iter()
+                .fold(false, |any, &byte| any | is_special(byte))
+            {
+                break;
+            }
+            at += 32;
+            rest = tail;
         }
-        at += 32;
-        rest = tail;
     }
-    at + rest
-        .iter()
-        .position(|&byte| is_special(byte))
-        .unwrap_or(rest.len())
 }
 
 const fn is_special(byte: u8) -> bool {
