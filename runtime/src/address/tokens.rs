@@ -476,7 +476,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_token_is_a_slice_that_stands_where_it_was(text in "[a-c1-3@#:/. +é,-]{0,24}|\\PC{0,24}") {
+        fn each_token_is_a_slice_of_the_text(text in "[a-c1-3@#:/. +é,-]{0,24}|\\PC{0,24}") {
             tokens(&text, &mut |token| {
                 assert!(token.text.len() >= SHORTEST);
                 assert!(text.contains(token.text));
