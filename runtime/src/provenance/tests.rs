@@ -740,7 +740,7 @@ fn cost_of_a_thousand_outputs() {
     let outputs: Vec<Value> = (0..1000)
         .map(|n| {
             let line = format!("Message {n} from user{n}@mail{n}.example about https://site{n}.example/p/{n}, see you soon. ");
-            let mut text = line.repeat(1);
+            let mut text = line;
             while text.len() < 2048 {
                 text.push_str("The quick brown fox jumps over the lazy dog, and so on and so forth. ");
             }
