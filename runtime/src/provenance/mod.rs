@@ -215,7 +215,6 @@ impl Provenance {
             return;
         }
         let mut folded = std::mem::take(&mut self.folded);
-        folded.clear();
         text::fold(text, &mut folded);
         if tokens == Tokens::Kept {
             self.keep_tokens(&folded, label, mark);
@@ -250,13 +249,15 @@ impl Provenance {
         let mut spare = std::mem::take(&mut self.spare);
         let index = &mut self.tokens;
         let mut too_long = 0;
-        address::tokens(folded, |token| {
+        address::tokens(folded, &mut |token| {
             if token.text.len() > MAX_TOKEN_BYTES {
                 too_long += 1;
             } else if token.text.len() >= MIN_TOKEN_BYTES {
                 let shape = Shape::Token(token.kind);
                 index.add(token.text, shape, label, mark);
-                if reading::untagged(token.text, &mut spare) {
+                if reading::untagged(token.text, &mut spare)
+                    || reading::in_punycode(token, &mut spare)
+                {
                     index.add(&spare, shape, label, mark);
                 }
             }
@@ -281,7 +282,6 @@ impl Provenance {
         } = scratch;
         let trusted = self.vouches(destination, reading);
 
-        folded.clear();
         text::fold(destination, folded);
         let whole = folded.trim();
         let mut found = Found::default();
