@@ -4,4 +4,6 @@
 //! The compiler knows the plan format of `bouncer-runtime`; the runtime knows
 //! nothing of this crate.
 
+pub mod condition;
 pub mod policy;
+pub mod regex_dialect;
