@@ -12,16 +12,6 @@ pub struct Span {
     pub end: usize,
 }
 
-impl Span {
-    /// The smallest span that covers both.
-    pub(crate) fn to(self, other: Span) -> Span {
-        Span {
-            start: self.start.min(other.start),
-            end: self.end.max(other.end),
-        }
-    }
-}
-
 /// A formula.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {

@@ -148,10 +148,12 @@ impl Display for Op {
 }
 
 fn list(f: &mut Formatter<'_>, items: &[Value]) -> fmt::Result {
-    if let [Value {
-        kind: ValueKind::List(name),
-        ..
-    }] = items
+    if let [
+        Value {
+            kind: ValueKind::List(name),
+            ..
+        },
+    ] = items
     {
         return write!(f, "@{name}");
     }

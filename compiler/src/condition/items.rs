@@ -64,16 +64,36 @@ mod tests {
 
     #[test]
     fn patterns_and_exact_items() {
-        assert_eq!(list_item("*@Corp.com"), Ok(ListItem::AtDomain("corp.com".into())));
-        assert_eq!(list_item("*.corp.com"), Ok(ListItem::Below("corp.com".into())));
+        assert_eq!(
+            list_item("*@Corp.com"),
+            Ok(ListItem::AtDomain("corp.com".into()))
+        );
+        assert_eq!(
+            list_item("*.corp.com"),
+            Ok(ListItem::Below("corp.com".into()))
+        );
         assert_eq!(
             list_item("a@Corp.com"),
             Ok(ListItem::Scalar(Scalar::Str("a@Corp.com".into())))
         );
-        for bad in ["*", "a*", "*@*", "*@", "*.", "*corp.com", "*@a..b", "*@a b", "**.a", "*.a."] {
+        for bad in [
+            "*",
+            "a*",
+            "*@*",
+            "*@",
+            "*.",
+            "*corp.com",
+            "*@a..b",
+            "*@a b",
+            "**.a",
+            "*.a.",
+        ] {
             assert!(list_item(bad).is_err(), "{bad}");
         }
         let error = list_item("*@bücher.example").unwrap_err();
-        assert_eq!(error.help.as_deref(), Some("write its ASCII form, `xn--bcher-kva.example`"));
+        assert_eq!(
+            error.help.as_deref(),
+            Some("write its ASCII form, `xn--bcher-kva.example`")
+        );
     }
 }

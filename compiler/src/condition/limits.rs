@@ -27,10 +27,14 @@ pub(super) fn check(text: &str) -> Result<(), Error> {
         .help("split the rule, or move values to `lists:`"));
     }
     if text.trim().is_empty() {
-        return Err(
-            Error::new("the condition is empty", Span { start: 0, end: text.len() })
-                .help("leave `when:` out for a rule that always applies"),
-        );
+        return Err(Error::new(
+            "the condition is empty",
+            Span {
+                start: 0,
+                end: text.len(),
+            },
+        )
+        .help("leave `when:` out for a rule that always applies"));
     }
     Scan::new(text).run()
 }
@@ -105,7 +109,9 @@ impl<'a> Scan<'a> {
             }
             if self.depth.saturating_add(self.nots) > MAX_DEPTH {
                 return Err(Error::new(
-                    format!("the condition is nested too deep, at most {MAX_DEPTH} levels are read"),
+                    format!(
+                        "the condition is nested too deep, at most {MAX_DEPTH} levels are read"
+                    ),
                     Span {
                         start: at,
                         end: at + c.len_utf8(),

@@ -40,9 +40,7 @@ pub(super) fn unescape(text: &str, at: usize) -> Result<String, Error> {
                             .and_then(hex4);
                         match low {
                             Some(low @ 0xDC00..0xE000) => (
-                                char::from_u32(
-                                    0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00),
-                                ),
+                                char::from_u32(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)),
                                 10,
                             ),
                             _ => (None, 4),
@@ -129,7 +127,10 @@ mod tests {
 
     #[test]
     fn escapes() {
-        assert_eq!(unescape(r#"a\"b\\\n\u00e9\ud83d\ude00"#, 0).unwrap(), "a\"b\\\né😀");
+        assert_eq!(
+            unescape(r#"a\"b\\\n\u00e9\ud83d\ude00"#, 0).unwrap(),
+            "a\"b\\\né😀"
+        );
         assert_eq!(unescape(r"\q", 5).unwrap_err().start, 5);
         assert!(unescape(r"\ud83d", 0).is_err());
         assert!(unescape(r"\ud83d\u0041", 0).is_err());
@@ -142,7 +143,9 @@ mod tests {
         for good in ["0", "-0", "1", "10.50", "1e9", "1E+9", "1.5e-3"] {
             assert!(is_json_number(good), "{good}");
         }
-        for bad in ["", "-", "+1", "01", "1.", ".5", "0x10", "1_000", "1e", "NaN", "1.2.3"] {
+        for bad in [
+            "", "-", "+1", "01", "1.", ".5", "0x10", "1_000", "1e", "NaN", "1.2.3",
+        ] {
             assert!(!is_json_number(bad), "{bad}");
         }
     }
@@ -151,7 +154,16 @@ mod tests {
     fn durations() {
         assert_eq!(duration("30s"), Some(30_000));
         assert_eq!(duration("7d"), Some(604_800_000));
-        for bad in ["0s", "h", "1", "1w", "-1s", "1.5h", "99999999999999999999d", "s"] {
+        for bad in [
+            "0s",
+            "h",
+            "1",
+            "1w",
+            "-1s",
+            "1.5h",
+            "99999999999999999999d",
+            "s",
+        ] {
             assert_eq!(duration(bad), None, "{bad}");
         }
     }

@@ -67,11 +67,17 @@ impl Lower<'_> {
     fn test(&mut self, test: &AstTest) -> Option<Cond> {
         let at = (self.context.position)(test.span.start);
         if test.quantifier != Quantifier::Pick
-            && matches!(test.subject.kind, SubjectKind::Count(_) | SubjectKind::Calls)
+            && matches!(
+                test.subject.kind,
+                SubjectKind::Count(_) | SubjectKind::Calls
+            )
         {
             return self.fail(
-                Error::new("`any` and `all` are about several values, a count is one", test.span)
-                    .help("leave `any` or `all` out"),
+                Error::new(
+                    "`any` and `all` are about several values, a count is one",
+                    test.span,
+                )
+                .help("leave `any` or `all` out"),
             );
         }
         let Resolved { op, negated } = match &test.subject.kind {
@@ -209,8 +215,11 @@ impl Lower<'_> {
         if let ValueKind::Text(text) | ValueKind::Word(text) = &value.kind {
             if text.starts_with("*@") || text.starts_with("*.") {
                 return self.fail(
-                    Error::new("`==` compares the whole text, `*` is no pattern here", value.span)
-                        .help(format!("write `in [\"{text}\"]`")),
+                    Error::new(
+                        "`==` compares the whole text, `*` is no pattern here",
+                        value.span,
+                    )
+                    .help(format!("write `in [\"{text}\"]`")),
                 );
             }
             if text.starts_with('*') && matches!(value.kind, ValueKind::Word(_)) {
@@ -229,8 +238,11 @@ impl Lower<'_> {
             ValueKind::Text(text) | ValueKind::Word(text) => text,
             _ if view != View::Value => {
                 return self.fail(
-                    Error::new(format!("`{value}` is not text, the left side always is"), value.span)
-                        .help(format!("write `\"{value}\"` if text was meant")),
+                    Error::new(
+                        format!("`{value}` is not text, the left side always is"),
+                        value.span,
+                    )
+                    .help(format!("write `\"{value}\"` if text was meant")),
                 );
             }
             ValueKind::Number(number) => return Some(Scalar::Number(number.clone())),
@@ -285,9 +297,8 @@ impl Lower<'_> {
             View::Value => Some(text.to_owned()),
             View::SqlVerb(_) | View::SqlTable(_) => Some(text.to_ascii_lowercase()),
             View::Host | View::Domain => {
-                let error = |help: String| {
-                    Error::new(format!("`{text}` is never a host"), span).help(help)
-                };
+                let error =
+                    |help: String| Error::new(format!("`{text}` is never a host"), span).help(help);
                 if let Some((_, domain)) = text.rsplit_once('@') {
                     return self.fail(error(format!("write `{domain}`")));
                 }
@@ -319,9 +330,9 @@ impl Lower<'_> {
         let mut good = true;
         for item in items {
             let more = match &item.kind {
-                ValueKind::List(name) => self.list(name, item.span).map(|list| {
-                    list.into_iter().map(|item| in_view(view, item)).collect()
-                }),
+                ValueKind::List(name) => self
+                    .list(name, item.span)
+                    .map(|list| list.into_iter().map(|item| in_view(view, item)).collect()),
                 ValueKind::Text(text) | ValueKind::Word(text) if text.contains('*') => {
                     self.pattern(view, text, item.span).map(|item| vec![item])
                 }
@@ -406,9 +417,8 @@ impl Lower<'_> {
                     None => format!("`{item}` is not a quoted path"),
                 };
                 good = false;
-                self.errors.push(
-                    Error::new(message, item.span).help("for example `within [\"./out\"]`"),
-                );
+                self.errors
+                    .push(Error::new(message, item.span).help("for example `within [\"./out\"]`"));
             }
         }
         good.then_some(out)
@@ -446,8 +456,11 @@ impl Lower<'_> {
         } = &op.kind
         else {
             return self.fail(
-                Error::new(format!("`{subject}` is a number and can only be compared with one"), op.span)
-                    .help(format!("for example `{subject} > 5`")),
+                Error::new(
+                    format!("`{subject}` is a number and can only be compared with one"),
+                    op.span,
+                )
+                .help(format!("for example `{subject} > 5`")),
             );
         };
         if let (Some((_, span)), SubjectKind::Count(_)) = (per, &subject.kind) {
@@ -459,8 +472,11 @@ impl Lower<'_> {
             }
             _ => {
                 return self.fail(
-                    Error::new(format!("`{subject}` is compared with a whole number, not `{value}`"), value.span)
-                        .help("write it without quotes, sign or fraction"),
+                    Error::new(
+                        format!("`{subject}` is compared with a whole number, not `{value}`"),
+                        value.span,
+                    )
+                    .help("write it without quotes, sign or fraction"),
                 );
             }
         };
@@ -498,8 +514,11 @@ impl Lower<'_> {
                 })
             }
             _ => self.fail(
-                Error::new("a provenance can only be compared with `==`, `!=` or `in`", op.span)
-                    .help("for example `provenance(args.to) in [untrusted, unproven]`"),
+                Error::new(
+                    "a provenance can only be compared with `==`, `!=` or `in`",
+                    op.span,
+                )
+                .help("for example `provenance(args.to) in [untrusted, unproven]`"),
             ),
         }
     }

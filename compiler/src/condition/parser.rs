@@ -117,10 +117,13 @@ impl Builder {
             if *tests > limits::MAX_TESTS {
                 // Once is enough.
                 return if *tests == limits::MAX_TESTS + 1 {
-                    self.fail(Error::new(
-                        format!("more than {} tests in one condition", limits::MAX_TESTS),
-                        at,
-                    ).help("split the rule, or use `in` with a list"))
+                    self.fail(
+                        Error::new(
+                            format!("more than {} tests in one condition", limits::MAX_TESTS),
+                            at,
+                        )
+                        .help("split the rule, or use `in` with a list"),
+                    )
                 } else {
                     None
                 };
@@ -147,8 +150,11 @@ impl Builder {
             }
             _ => {
                 return self.fail(
-                    Error::new("`any` and `all` stand before one test, not before parentheses", at)
-                        .help("for example `any args.to in @partners`"),
+                    Error::new(
+                        "`any` and `all` stand before one test, not before parentheses",
+                        at,
+                    )
+                    .help("for example `any args.to in @partners`"),
                 );
             }
         }
@@ -166,8 +172,11 @@ impl Builder {
         if let Some(second) = inner.next() {
             let text = second.as_str();
             return self.fail(
-                Error::new(format!("a second operator on one subject: `{text}`"), span(&second))
-                    .help("write two tests, joined by `and`"),
+                Error::new(
+                    format!("a second operator on one subject: `{text}`"),
+                    span(&second),
+                )
+                .help("write two tests, joined by `and`"),
             );
         }
         let op = self.op(op);
@@ -217,7 +226,13 @@ fn syntax(text: &str, error: pest::error::Error<Rule>) -> Error {
         ErrorVariant::CustomError { message } => message.clone(),
     };
     let Some(first) = rest.chars().next() else {
-        return Error::new(format!("the condition ends too early: expected {expected}"), Span { start, end: text.len() });
+        return Error::new(
+            format!("the condition ends too early: expected {expected}"),
+            Span {
+                start,
+                end: text.len(),
+            },
+        );
     };
     // Show the whole word that does not fit.
     let len = match rest.find(|c: char| !(c.is_alphanumeric() || c == '_')) {

@@ -13,7 +13,14 @@ const FUNCTIONS: [&str; 6] = ["host", "domain", "sql", "provenance", "calls", "c
 const DIALECTS: [&str; 3] = ["postgres", "sqlite", "mysql"];
 /// Other names for the arguments, in other products.
 const ARGS_ALIASES: [&str; 8] = [
-    "arg", "argument", "arguments", "input", "inputs", "params", "param", "parameters",
+    "arg",
+    "argument",
+    "arguments",
+    "input",
+    "inputs",
+    "params",
+    "param",
+    "parameters",
 ];
 
 /// A path as written: its steps, and whether `.count` stood at its end.
@@ -80,12 +87,16 @@ impl Builder {
                 Rule::index => {
                     let text = step.into_inner().as_str();
                     let Ok(index) = text.parse::<u32>() else {
-                        return self.fail(Error::new(format!("the index `{text}` is too large"), here));
+                        return self
+                            .fail(Error::new(format!("the index `{text}` is too large"), here));
                     };
                     path.push(Segment::Index(index));
                 }
                 Rule::quoted_key => {
-                    let key = step.into_inner().next().and_then(|pair| self.string(pair))?;
+                    let key = step
+                        .into_inner()
+                        .next()
+                        .and_then(|pair| self.string(pair))?;
                     path.push(Segment::Key(key));
                 }
                 Rule::method_compat => return self.method(&step),
@@ -116,17 +127,14 @@ impl Builder {
         if name == "this" {
             return self.fail(error.help("`this` stands only in `calls(this)`"));
         }
-        if ARGS_ALIASES.contains(&name.to_lowercase().as_str())
-            || similar(name, ["args"]).is_some()
+        if ARGS_ALIASES.contains(&name.to_lowercase().as_str()) || similar(name, ["args"]).is_some()
         {
             return self.fail(error.help(format!("did you mean `args{rest}`?")));
         }
         if let Some(function) = similar(name, FUNCTIONS) {
             return self.fail(error.help(format!("did you mean `{function}(…)`?")));
         }
-        self.fail(error.help(format!(
-            "arguments stand under `args`: `args.{name}{rest}`"
-        )))
+        self.fail(error.help(format!("arguments stand under `args`: `args.{name}{rest}`")))
     }
 
     /// `args.x.includes("y")` and its like.
@@ -191,8 +199,11 @@ impl Builder {
             }
             "any" | "all" => {
                 return self.fail(
-                    Error::new(format!("`{function}` stands before a test, without parentheses"), here)
-                        .help(format!("for example `{function} args.to in @partners`")),
+                    Error::new(
+                        format!("`{function}` stands before a test, without parentheses"),
+                        here,
+                    )
+                    .help(format!("for example `{function} args.to in @partners`")),
                 );
             }
             _ => {
@@ -200,9 +211,9 @@ impl Builder {
                 return self.fail(match (similar(function, FUNCTIONS), function) {
                     (Some(near), _) => error.help(format!("did you mean `{near}`?")),
                     (None, "len" | "length" | "size") => error.help("write `args.x.count`"),
-                    (None, "contains" | "starts_with" | "matches" | "within") => {
-                        error.help(format!("operators stand between words: `args.x {function} …`"))
-                    }
+                    (None, "contains" | "starts_with" | "matches" | "within") => error.help(
+                        format!("operators stand between words: `args.x {function} …`"),
+                    ),
                     _ => error.help(
                         "the functions are `host`, `domain`, `sql`, `provenance`, `calls`, `count`",
                     ),
@@ -247,16 +258,22 @@ impl Builder {
             Some(other) => {
                 let at = part.as_ref().map_or(here, span);
                 let error = Error::new(format!("`sql(…)` has no part `{other}`"), at);
-                return self.fail(match similar(other.trim_start_matches('.'), ["verb", "verbs", "table", "tables"]) {
-                    Some(near) => error.help(format!("did you mean `.{}`?", near.trim_end_matches('s'))),
-                    None => error.help("it has `.verb` and `.table`"),
-                });
+                return self.fail(
+                    match similar(
+                        other.trim_start_matches('.'),
+                        ["verb", "verbs", "table", "tables"],
+                    ) {
+                        Some(near) => {
+                            error.help(format!("did you mean `.{}`?", near.trim_end_matches('s')))
+                        }
+                        None => error.help("it has `.verb` and `.table`"),
+                    },
+                );
             }
             None => {
-                return self.fail(
-                    Error::new("`sql(…)` alone is no value", here)
-                        .help("ask for `.verb` or `.table`: `any sql(args.query).verb in [drop, truncate]`"),
-                );
+                return self.fail(Error::new("`sql(…)` alone is no value", here).help(
+                    "ask for `.verb` or `.table`: `any sql(args.query).verb in [drop, truncate]`",
+                ));
             }
         };
         if let Some(step) = steps.next() {
@@ -309,8 +326,11 @@ impl Builder {
         let here = span(pair);
         if pair.as_rule() != Rule::subject {
             return self.fail(
-                Error::new(format!("`{function}` takes a path, not `{}`", pair.as_str()), here)
-                    .help(format!("for example `{function}(args.to)`")),
+                Error::new(
+                    format!("`{function}` takes a path, not `{}`", pair.as_str()),
+                    here,
+                )
+                .help(format!("for example `{function}(args.to)`")),
             );
         }
         let mut inner = pair.clone().into_inner();

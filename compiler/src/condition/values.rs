@@ -80,15 +80,21 @@ impl Builder {
         };
         if value.as_rule() == Rule::list {
             return self.fail(
-                Error::new(format!("`{}` compares with one value, not a list", sign.as_str()), span(&value))
-                    .help("write `in [a, b]`, or `any … ==` for an argument that is a list"),
+                Error::new(
+                    format!("`{}` compares with one value, not a list", sign.as_str()),
+                    span(&value),
+                )
+                .help("write `in [a, b]`, or `any … ==` for an argument that is a list"),
             );
         }
         let value = self.value(value)?;
         if let ValueKind::List(name) = &value.kind {
             return self.fail(
-                Error::new(format!("`{}` compares with one value, not a list", sign.as_str()), value.span)
-                    .help(format!("write `in @{name}`")),
+                Error::new(
+                    format!("`{}` compares with one value, not a list", sign.as_str()),
+                    value.span,
+                )
+                .help(format!("write `in @{name}`")),
             );
         }
         let per = match inner.next() {
@@ -149,8 +155,9 @@ impl Builder {
                 let value = self.value(operand)?;
                 if !matches!(value.kind, ValueKind::List(_)) {
                     return self.fail(
-                        Error::new(format!("`in` needs a list, `{text}` is one value"), here)
-                            .help(format!("write `in [{text}]`, or `in @name` for a named list")),
+                        Error::new(format!("`in` needs a list, `{text}` is one value"), here).help(
+                            format!("write `in [{text}]`, or `in @name` for a named list"),
+                        ),
                     );
                 }
                 vec![value]
@@ -204,10 +211,9 @@ impl Builder {
         };
         let here = span(&operand);
         if operand.as_rule() != Rule::regex {
-            return self.fail(
-                Error::new("a regex stands between slashes", here)
-                    .help("write `matches /regex/`, or `matches /regex/i` to ignore case; `\\/` is a slash"),
-            );
+            return self.fail(Error::new("a regex stands between slashes", here).help(
+                "write `matches /regex/`, or `matches /regex/i` to ignore case; `\\/` is a slash",
+            ));
         }
         let mut inner = operand.into_inner();
         let (Some(pattern), Some(flags)) = (inner.next(), inner.next()) else {
@@ -242,8 +248,14 @@ impl Builder {
             return Some(OpKind::Within(vec![value]));
         }
         self.fail(
-            Error::new("`within` takes a list of paths", here)
-                .help(format!("write `within [{}]`", if operand.as_rule() == Rule::string { text.to_owned() } else { quoted(text) })),
+            Error::new("`within` takes a list of paths", here).help(format!(
+                "write `within [{}]`",
+                if operand.as_rule() == Rule::string {
+                    text.to_owned()
+                } else {
+                    quoted(text)
+                }
+            )),
         )
     }
 
@@ -251,7 +263,10 @@ impl Builder {
         let mut inner = pair.into_inner();
         inner.next();
         let mut word = inner.next();
-        if word.as_ref().is_some_and(|word| word.as_rule() == Rule::is_not) {
+        if word
+            .as_ref()
+            .is_some_and(|word| word.as_rule() == Rule::is_not)
+        {
             return self.fail(
                 Error::new("`not` stands before the whole test", at)
                     .help("for example `not args.x is null`"),
@@ -301,8 +316,12 @@ impl Builder {
 
 /// Tells apart what bare text stands for.
 fn bare(text: &str, at: Span) -> Result<ValueKind, Error> {
-    let is_name =
-        |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-$".contains(c));
+    let is_name = |text: &str| {
+        !text.is_empty()
+            && text
+                .chars()
+                .all(|c| c.is_alphanumeric() || "_-$".contains(c))
+    };
     match text {
         "true" => return Ok(ValueKind::Bool(true)),
         "false" => return Ok(ValueKind::Bool(false)),
@@ -316,9 +335,12 @@ fn bare(text: &str, at: Span) -> Result<ValueKind, Error> {
         _ => None,
     };
     if let Some(constant) = constant {
-        return Err(Error::new(format!("`{text}` could be a word or a constant"), at).help(
-            format!("write `{constant}` for the constant, {} for the word", quoted(text)),
-        ));
+        return Err(
+            Error::new(format!("`{text}` could be a word or a constant"), at).help(format!(
+                "write `{constant}` for the constant, {} for the word",
+                quoted(text)
+            )),
+        );
     }
     if is_json_number(text) {
         return Ok(ValueKind::Number(text.to_owned()));
@@ -327,8 +349,12 @@ fn bare(text: &str, at: Span) -> Result<ValueKind, Error> {
         if is_name(name) {
             return Ok(ValueKind::List(name.to_owned()));
         }
-        return Err(Error::new(format!("`{text}` is not the name of a list"), at)
-            .help(format!("write `@name` for a list, {} for text", quoted(text))));
+        return Err(
+            Error::new(format!("`{text}` is not the name of a list"), at).help(format!(
+                "write `@name` for a list, {} for text",
+                quoted(text)
+            )),
+        );
     }
     if text.starts_with('*') && !text.contains(char::is_whitespace) {
         return Ok(ValueKind::Word(text.to_owned()));

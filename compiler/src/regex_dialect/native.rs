@@ -21,7 +21,11 @@ pub fn native(pattern: &str, flags: &str) -> Result<String, RegexError> {
         // One byte for the closing slash.
         let at = end + 1 + n;
         if !"ismx".contains(flag) {
-            let error = RegexError::new(format!("unknown regex flag `{flag}`"), at, at + flag.len_utf8());
+            let error = RegexError::new(
+                format!("unknown regex flag `{flag}`"),
+                at,
+                at + flag.len_utf8(),
+            );
             return Err(match flag {
                 'g' | 'y' | 'u' | 'v' | 'd' => error.help(
                     "leave it out: a test asks whether there is a match, and patterns are Unicode",
@@ -30,7 +34,11 @@ pub fn native(pattern: &str, flags: &str) -> Result<String, RegexError> {
             });
         }
         if flags.get(..n).is_some_and(|before| before.contains(flag)) {
-            return Err(RegexError::new(format!("the regex flag `{flag}` stands twice"), at, at + 1));
+            return Err(RegexError::new(
+                format!("the regex flag `{flag}` stands twice"),
+                at,
+                at + 1,
+            ));
         }
     }
     let prefix = if flags.is_empty() {
@@ -46,7 +54,10 @@ pub fn native(pattern: &str, flags: &str) -> Result<String, RegexError> {
 pub(super) fn too_long(pattern: &str) -> Result<(), RegexError> {
     if pattern.len() > MAX_PATTERN {
         return Err(RegexError::new(
-            format!("the regex is too long: {} bytes, at most {MAX_PATTERN} are read", pattern.len()),
+            format!(
+                "the regex is too long: {} bytes, at most {MAX_PATTERN} are read",
+                pattern.len()
+            ),
             0,
             pattern.len(),
         )
@@ -57,7 +68,11 @@ pub(super) fn too_long(pattern: &str) -> Result<(), RegexError> {
 
 /// Parses `translated` as the `regex` crate will, and maps errors to the pattern
 /// that starts at byte `shift` in it.
-pub(super) fn checked(translated: String, shift: usize, pattern: &str) -> Result<String, RegexError> {
+pub(super) fn checked(
+    translated: String,
+    shift: usize,
+    pattern: &str,
+) -> Result<String, RegexError> {
     let parsed = regex_syntax::ParserBuilder::new()
         .utf8(true)
         .nest_limit(MAX_DEPTH)
@@ -141,8 +156,12 @@ pub(super) fn look_around(pattern: &str, start: usize, end: usize) -> RegexError
 /// The error for `\1`, `\k<n>`, `(?P=n)`.
 pub(super) fn back_reference(pattern: &str, start: usize, end: usize) -> RegexError {
     let text = pattern.get(start..end).unwrap_or_default();
-    RegexError::new(format!("back-reference `{text}` is not supported"), start, end)
-        .help("regexes run in linear time; spell out what may repeat")
+    RegexError::new(
+        format!("back-reference `{text}` is not supported"),
+        start,
+        end,
+    )
+    .help("regexes run in linear time; spell out what may repeat")
 }
 
 fn lower_first(text: &str) -> String {
