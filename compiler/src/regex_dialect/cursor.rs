@@ -72,8 +72,17 @@ impl<'a> Cursor<'a> {
     /// Steps over decimal digits; the value saturates.
     pub(super) fn decimal(&mut self) -> Option<u32> {
         let mut value = None;
-        while let Some(digit) = self.peek().filter(char::is_ascii_digit).and_then(|c| c.to_digit(10)) {
-            value = Some(value.unwrap_or(0_u32).saturating_mul(10).saturating_add(digit));
+        while let Some(digit) = self
+            .peek()
+            .filter(char::is_ascii_digit)
+            .and_then(|c| c.to_digit(10))
+        {
+            value = Some(
+                value
+                    .unwrap_or(0_u32)
+                    .saturating_mul(10)
+                    .saturating_add(digit),
+            );
             self.next();
         }
         value

@@ -232,13 +232,17 @@ impl<'a> Parser<'a> {
             ));
         }
         let rest = self.cursor.rest();
-        if ["?=", "?!", "?<=", "?<!"].iter().any(|look| rest.starts_with(look)) {
+        if ["?=", "?!", "?<=", "?<!"]
+            .iter()
+            .any(|look| rest.starts_with(look))
+        {
             return Err(look_around(self.pattern, start, start + 3));
         }
         if self.cursor.eat("?<") {
             self.group_name(start)?;
         } else if !self.cursor.eat("?:") && rest.starts_with('?') {
-            let end = (start + 2 + rest.chars().nth(1).map_or(0, char::len_utf8)).min(self.pattern.len());
+            let end =
+                (start + 2 + rest.chars().nth(1).map_or(0, char::len_utf8)).min(self.pattern.len());
             let text = self.pattern.get(start..end).unwrap_or_default();
             let error = RegexError::new(format!("`{text}` is no group in JavaScript"), start, end);
             return Err(match rest.chars().nth(1) {
@@ -251,8 +255,10 @@ impl<'a> Parser<'a> {
         }
         let units = self.alternatives()?;
         if !self.cursor.eat(")") {
-            return Err(RegexError::new("this group has no closing `)`", start, start + 1)
-                .help("write `\\(` for the character"));
+            return Err(
+                RegexError::new("this group has no closing `)`", start, start + 1)
+                    .help("write `\\(` for the character"),
+            );
         }
         self.depth -= 1;
         Ok(units)
@@ -261,22 +267,24 @@ impl<'a> Parser<'a> {
     fn group_name(&mut self, start: usize) -> Result<(), RegexError> {
         let from = self.cursor.at();
         let rest = self.cursor.rest();
-        let name = rest.find('>').and_then(|end| rest.get(..end)).unwrap_or_default();
+        let name = rest
+            .find('>')
+            .and_then(|end| rest.get(..end))
+            .unwrap_or_default();
         let valid = |(n, c): (usize, char)| {
             c.is_alphabetic() || c == '_' || c == '$' || (n > 0 && c.is_alphanumeric())
         };
         if name.is_empty() || !name.chars().enumerate().all(valid) {
-            return Err(RegexError::new(
-                "this group has no valid name",
-                start,
-                from,
-            )
-            .help("write `(?<name>…)`, or `(?:…)` without a name"));
+            return Err(RegexError::new("this group has no valid name", start, from)
+                .help("write `(?<name>…)`, or `(?:…)` without a name"));
         }
         self.cursor.eat(name);
         self.cursor.eat(">");
         // Each name may stand once.
-        let name = self.pattern.get(from..from + name.len()).unwrap_or_default();
+        let name = self
+            .pattern
+            .get(from..from + name.len())
+            .unwrap_or_default();
         if !self.names.insert(name) {
             return Err(RegexError::new(
                 format!("the group name `{name}` stands twice"),
@@ -291,8 +299,10 @@ impl<'a> Parser<'a> {
         let start = self.cursor.at();
         self.cursor.next();
         let Some(c) = self.cursor.peek() else {
-            return Err(RegexError::new("the regex ends in a back-slash", start, start + 1)
-                .help("write `\\\\` for a back-slash"));
+            return Err(
+                RegexError::new("the regex ends in a back-slash", start, start + 1)
+                    .help("write `\\\\` for a back-slash"),
+            );
         };
         match c {
             'b' => {
@@ -392,8 +402,10 @@ impl<'a> Parser<'a> {
         }
         let end = self.cursor.at();
         let text = self.pattern.get(start..end).unwrap_or_default();
-        Err(RegexError::new(format!("`{text}` is half of a character"), start, end)
-            .help("write the character itself, or both halves"))
+        Err(
+            RegexError::new(format!("`{text}` is half of a character"), start, end)
+                .help("write the character itself, or both halves"),
+        )
     }
 
     fn class(&mut self) -> Result<Units, RegexError> {
@@ -406,8 +418,10 @@ impl<'a> Parser<'a> {
             let from = self.cursor.at();
             match self.cursor.peek() {
                 None => {
-                    return Err(RegexError::new("this class has no closing `]`", start, start + 1)
-                        .help("write `\\[` for the character"));
+                    return Err(
+                        RegexError::new("this class has no closing `]`", start, start + 1)
+                            .help("write `\\[` for the character"),
+                    );
                 }
                 Some(']') => {
                     self.cursor.next();
@@ -436,9 +450,13 @@ impl<'a> Parser<'a> {
             };
             let text = self.pattern.get(from..end).unwrap_or_default();
             if a > b {
-                return Err(RegexError::new(format!("the range `{text}` is out of order"), from, end));
+                return Err(RegexError::new(
+                    format!("the range `{text}` is out of order"),
+                    from,
+                    end,
+                ));
             }
-            if a < '\u{D800}' && b > '\u{DFFF}' {
+            if u32::from(a) < 0xD800 && u32::from(b) > 0xDFFF {
                 halves = true;
             }
             bmp.push(ClassUnicodeRange::new(a, b));
@@ -459,7 +477,11 @@ impl<'a> Parser<'a> {
         let member = match self.cursor.next() {
             Some('\\') => match self.cursor.peek() {
                 None => {
-                    return Err(RegexError::new("the regex ends in a back-slash", start, start + 1));
+                    return Err(RegexError::new(
+                        "the regex ends in a back-slash",
+                        start,
+                        start + 1,
+                    ));
                 }
                 Some('b') => {
                     self.cursor.next();
@@ -513,7 +535,10 @@ fn add(bmp: &mut Set, halves: &mut bool, member: &Member) {
                 bmp.push(ClassUnicodeRange::new(c, c));
             }
         }
-        Member::Set { bmp: more, halves: more_halves } => {
+        Member::Set {
+            bmp: more,
+            halves: more_halves,
+        } => {
             bmp.union(more);
             *halves |= more_halves;
         }
@@ -562,7 +587,10 @@ static GROUPS: LazyLock<Vec<Vec<char>>> = LazyLock::new(|| {
     for c in '\0'..='\u{FFFF}' {
         by_form.entry(canonical(c)).or_default().push(c);
     }
-    by_form.into_values().filter(|group| group.len() > 1).collect()
+    by_form
+        .into_values()
+        .filter(|group| group.len() > 1)
+        .collect()
 });
 
 /// All characters that JavaScript takes for one in the set when ignoring case.

@@ -101,7 +101,8 @@ pub(super) fn concat(parts: impl IntoIterator<Item = Rc<Node>>) -> Rc<Node> {
 pub(super) fn alt(parts: impl IntoIterator<Item = Rc<Node>>) -> Rc<Node> {
     let mut flat: Vec<Rc<Node>> = Vec::new();
     let mut push = |part: Rc<Node>| {
-        if let (Node::Class(more), Some(Node::Class(set))) = (&*part, flat.last().map(|last| &**last))
+        if let (Node::Class(more), Some(Node::Class(set))) =
+            (&*part, flat.last().map(|last| &**last))
         {
             let mut union = set.clone();
             union.union(more);
@@ -204,7 +205,11 @@ fn write_set(out: &mut String, set: &Set) {
     let mut negated = set.clone();
     negated.negate();
     let flip = !negated.ranges().is_empty() && negated.ranges().len() < set.ranges().len();
-    let shown = if flip || set.ranges().is_empty() { &negated } else { set };
+    let shown = if flip || set.ranges().is_empty() {
+        &negated
+    } else {
+        set
+    };
     out.push('[');
     if flip || set.ranges().is_empty() {
         out.push('^');
@@ -246,10 +251,22 @@ mod tests {
         assert_eq!(print(concat([a(), bc()])), "a[bc]");
         assert_eq!(print(alt([a(), bc()])), "[a-c]");
         let ab = concat([a(), bc()]);
-        assert_eq!(print(Rc::new(Node::Repeat(ab.clone(), 0, None))), "(?:a[bc])*");
-        assert_eq!(print(concat([a(), alt([ab, Rc::new(Node::Empty)])])), "a(?:a[bc]|)");
-        assert_eq!(print(Rc::new(Node::Class(set(&[('-', '-'), ('[', ']')])))), "[\\-\\[-\\]]");
-        assert_eq!(print(Rc::new(Node::Class(set(&[])))), "[^\\x{0}-\\x{10FFFF}]");
+        assert_eq!(
+            print(Rc::new(Node::Repeat(ab.clone(), 0, None))),
+            "(?:a[bc])*"
+        );
+        assert_eq!(
+            print(concat([a(), alt([ab, Rc::new(Node::Empty)])])),
+            "a(?:a[bc]|)"
+        );
+        assert_eq!(
+            print(Rc::new(Node::Class(set(&[('-', '-'), ('[', ']')])))),
+            "[\\-\\[-\\]]"
+        );
+        assert_eq!(
+            print(Rc::new(Node::Class(set(&[])))),
+            "[^\\x{0}-\\x{10FFFF}]"
+        );
         assert_eq!(Node::Class(set(&[('é', 'é')])).print(1000).unwrap(), "é");
     }
 }

@@ -83,12 +83,19 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn error<T>(&self, message: impl Into<String>, start: usize, end: usize) -> Result<T, RegexError> {
+    fn error<T>(
+        &self,
+        message: impl Into<String>,
+        start: usize,
+        end: usize,
+    ) -> Result<T, RegexError> {
         Err(RegexError::new(message, start, end.min(self.pattern.len())))
     }
 
     fn text(&self, start: usize) -> &'a str {
-        self.pattern.get(start..self.cursor.at()).unwrap_or_default()
+        self.pattern
+            .get(start..self.cursor.at())
+            .unwrap_or_default()
     }
 
     /// `(?i)` and the like at the start, where alone they may stand. With `x` found
@@ -99,7 +106,10 @@ impl<'a> Parser<'a> {
             if !ahead.eat("(?") {
                 return Ok(());
             }
-            let letters = ahead.rest().find(')').and_then(|end| ahead.rest().get(..end));
+            let letters = ahead
+                .rest()
+                .find(')')
+                .and_then(|end| ahead.rest().get(..end));
             let Some(letters) = letters.filter(|letters| {
                 !letters.is_empty() && letters.chars().all(|c| c.is_ascii_alphabetic())
             }) else {
@@ -111,7 +121,13 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn set_flags(&self, mut flags: Flags, letters: &str, at: usize, on: bool) -> Result<Flags, RegexError> {
+    fn set_flags(
+        &self,
+        mut flags: Flags,
+        letters: &str,
+        at: usize,
+        on: bool,
+    ) -> Result<Flags, RegexError> {
         for (n, letter) in letters.char_indices() {
             let (start, end) = (at + n, at + n + letter.len_utf8());
             match letter {
@@ -122,12 +138,22 @@ impl<'a> Parser<'a> {
                 'a' if on => flags.ascii = true,
                 'u' if on => flags.ascii = false,
                 'L' => return self.error("the flag `L` is for bytes, not for text", start, end),
-                'a' | 'u' => return self.error(format!("the flag `{letter}` cannot be turned off"), start, end),
+                'a' | 'u' => {
+                    return self.error(
+                        format!("the flag `{letter}` cannot be turned off"),
+                        start,
+                        end,
+                    );
+                }
                 _ => return self.error(format!("unknown regex flag `{letter}`"), start, end),
             }
         }
         if letters.contains('a') && letters.contains('u') {
-            return self.error("the flags `a` and `u` exclude each other", at, at + letters.len());
+            return self.error(
+                "the flags `a` and `u` exclude each other",
+                at,
+                at + letters.len(),
+            );
         }
         Ok(flags)
     }
@@ -177,12 +203,20 @@ impl<'a> Parser<'a> {
             '^' => {
                 self.cursor.next();
                 self.no_repeat(start)?;
-                return Ok(Some(look(if self.flags.multi_line { "(?m:^)" } else { "\\A" })));
+                return Ok(Some(look(if self.flags.multi_line {
+                    "(?m:^)"
+                } else {
+                    "\\A"
+                })));
             }
             '$' => {
                 self.cursor.next();
                 self.no_repeat(start)?;
-                return Ok(Some(look(if self.flags.multi_line { "(?m:$)" } else { "\\z" })));
+                return Ok(Some(look(if self.flags.multi_line {
+                    "(?m:$)"
+                } else {
+                    "\\z"
+                })));
             }
             '(' => match self.group()? {
                 Some(node) => node,
@@ -192,7 +226,11 @@ impl<'a> Parser<'a> {
             },
             '.' => {
                 self.cursor.next();
-                let breaks = if self.flags.dot_all { set(&[]) } else { set(&[('\n', '\n')]) };
+                let breaks = if self.flags.dot_all {
+                    set(&[])
+                } else {
+                    set(&[('\n', '\n')])
+                };
                 let mut all = breaks;
                 all.negate();
                 self.class_node(all)
@@ -277,7 +315,11 @@ impl<'a> Parser<'a> {
             return None;
         }
         let min = cursor.decimal();
-        let max = if cursor.eat(",") { cursor.decimal() } else { min };
+        let max = if cursor.eat(",") {
+            cursor.decimal()
+        } else {
+            min
+        };
         cursor.eat("}").then(|| (min.unwrap_or(0), max, cursor))
     }
 
@@ -322,12 +364,16 @@ impl<'a> Parser<'a> {
             return Err(back_reference(self.pattern, start, end));
         }
         if rest.starts_with('(') {
-            return Err(RegexError::new("conditional `(?(…)` is not supported", start, start + 3)
-                .help("write alternatives: `(?:a|b)`"));
+            return Err(
+                RegexError::new("conditional `(?(…)` is not supported", start, start + 3)
+                    .help("write alternatives: `(?:a|b)`"),
+            );
         }
         if rest.starts_with('>') {
-            return Err(RegexError::new("atomic group `(?>` is not supported", start, start + 3)
-                .help("write `(?:…)`; regexes run in linear time here"));
+            return Err(
+                RegexError::new("atomic group `(?>` is not supported", start, start + 3)
+                    .help("write `(?:…)`; regexes run in linear time here"),
+            );
         }
         if self.cursor.eat("#") {
             while let Some(c) = self.cursor.next() {
@@ -340,7 +386,10 @@ impl<'a> Parser<'a> {
         if self.cursor.eat("P<") {
             let from = self.cursor.at();
             let rest = self.cursor.rest();
-            let name = rest.find('>').and_then(|end| rest.get(..end)).unwrap_or_default();
+            let name = rest
+                .find('>')
+                .and_then(|end| rest.get(..end))
+                .unwrap_or_default();
             let valid = |(n, c): (usize, char)| {
                 c.is_alphabetic() || c == '_' || (n > 0 && c.is_alphanumeric())
             };
@@ -348,7 +397,11 @@ impl<'a> Parser<'a> {
                 return self.error("this group has no valid name", start, from);
             }
             if self.names.contains(&name) {
-                return self.error(format!("the group name `{name}` stands twice"), from, from + name.len());
+                return self.error(
+                    format!("the group name `{name}` stands twice"),
+                    from,
+                    from + name.len(),
+                );
             }
             self.names.push(name);
             self.cursor.eat(name);
@@ -363,7 +416,9 @@ impl<'a> Parser<'a> {
         match rest.get(len..).and_then(|rest| rest.chars().next()) {
             Some(':') if len > 0 => {
                 let (on, off) = match flags.split_once('-') {
-                    Some((_, "")) => return self.error("flags are missing after `-`", at, at + len + 1),
+                    Some((_, "")) => {
+                        return self.error("flags are missing after `-`", at, at + len + 1);
+                    }
                     Some((on, off)) => (on, off),
                     None => (flags, ""),
                 };
@@ -423,8 +478,8 @@ impl<'a> Parser<'a> {
         }
         if c.is_ascii_digit() && c != '0' {
             let digits = self.cursor.rest();
-            let octal = digits.len() >= 3
-                && digits.bytes().take(3).all(|b| (b'0'..=b'7').contains(&b));
+            let octal =
+                digits.len() >= 3 && digits.bytes().take(3).all(|b| (b'0'..=b'7').contains(&b));
             if !octal {
                 self.cursor.next();
                 if self.cursor.peek().is_some_and(|c| c.is_ascii_digit()) {
@@ -483,14 +538,20 @@ impl<'a> Parser<'a> {
             'u' => return hex(self, 4),
             'U' => return hex(self, 8),
             'N' => {
-                return Err(RegexError::new("named character `\\N{…}` is not supported", start, start + 2)
-                    .help("write the character itself, or `\\uXXXX`"));
+                return Err(RegexError::new(
+                    "named character `\\N{…}` is not supported",
+                    start,
+                    start + 2,
+                )
+                .help("write the character itself, or `\\uXXXX`"));
             }
             c if c.is_ascii_alphabetic() => {
                 let error = RegexError::new(format!("bad escape `\\{c}`"), start, start + 2);
                 return Err(match c {
                     'z' => error.help("write `\\Z` for the end of the text"),
-                    'p' | 'P' => error.help("Python has no classes by property; write `\\w` or ranges"),
+                    'p' | 'P' => {
+                        error.help("Python has no classes by property; write `\\w` or ranges")
+                    }
                     'k' => error.help("back-references are not supported"),
                     _ => error.help(format!("write `{c}` for the letter")),
                 });

@@ -18,7 +18,10 @@ fn normalised(text: &str) -> String {
 
 #[test]
 fn agrees_with_the_predecessor() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/vectors/rules-decisions.jsonl");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tests/vectors/rules-decisions.jsonl"
+    );
     let text = std::fs::read_to_string(path).unwrap();
     let (mut compared, mut refused) = (0, Vec::new());
     for line in text.lines() {
@@ -42,7 +45,10 @@ fn agrees_with_the_predecessor() {
                 continue;
             }
         };
-        assert!(case["expected"].get("error").is_none(), "{pattern} should be refused");
+        assert!(
+            case["expected"].get("error").is_none(),
+            "{pattern} should be refused"
+        );
         let Some(text) = case["args"]["q"].as_str() else {
             continue;
         };
@@ -108,7 +114,10 @@ fn javascript_constructs() {
                 expected,
                 "{pattern} as {translated} in {text:?}"
             ),
-            Err(error) => assert!(pattern.contains("\\k") || pattern.contains("--"), "{pattern}: {error:?}"),
+            Err(error) => assert!(
+                pattern.contains("\\k") || pattern.contains("--"),
+                "{pattern}: {error:?}"
+            ),
         }
     }
 }
@@ -191,8 +200,13 @@ fn python_constructs() {
         ("(?P<n>a)(?#comment)b", "ab", true),
         (".", "😀", true),
     ] {
-        let translated = python_whole(pattern).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
-        assert_eq!(finds(&translated, text), expected, "{pattern} as {translated} in {text:?}");
+        let translated =
+            python_whole(pattern).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
+        assert_eq!(
+            finds(&translated, text),
+            expected,
+            "{pattern} as {translated} in {text:?}"
+        );
     }
     for (pattern, part, message) in [
         ("a(?=b)", "(?=", "look-ahead"),
@@ -243,7 +257,13 @@ fn native_is_rust_with_flags() {
             "{pattern}: {error:?}"
         );
     }
-    assert!(native("a", "g").unwrap_err().help.unwrap().contains("leave it out"));
+    assert!(
+        native("a", "g")
+            .unwrap_err()
+            .help
+            .unwrap()
+            .contains("leave it out")
+    );
     assert!(native("a", "ii").is_err());
     assert!(native(&"(".repeat(5000), "").is_err());
 }

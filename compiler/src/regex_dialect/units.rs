@@ -146,7 +146,11 @@ impl Units {
         let halves = self.into.is_some() || self.out_of.is_some();
         if !halves && self.inside.as_ref().is_none_or(is_empty) {
             let mut out = Units::plain(repeat(self.whole.clone(), min, max));
-            out.inside = if min == 0 { empty() } else { self.inside.clone() };
+            out.inside = if min == 0 {
+                empty()
+            } else {
+                self.inside.clone()
+            };
             return out;
         }
         match (min, max) {
