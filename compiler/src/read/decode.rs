@@ -22,8 +22,6 @@ pub(crate) struct Cx<'a> {
 
 /// A mapping whose keys are known words, each at most once.
 pub(crate) struct Fields<'n> {
-    /// The mapping's place.
-    pub span: Span,
     entries: Vec<(&'n str, Span, &'n Node)>,
 }
 
@@ -324,10 +322,7 @@ impl Cx<'_> {
                 self.unknown_key(name, *span, what, known, &present);
             }
         }
-        Some(Fields {
-            span: node.span,
-            entries,
-        })
+        Some(Fields { entries })
     }
 
     /// Reports an unknown key; suggests a known one that is not there yet.
@@ -468,7 +463,7 @@ fn joined(list: &[&str], last: &str) -> String {
                 out.push(' ');
             }
         }
-        out.push_str(&crate::diagnostic::quote(word));
+        out.push_str(&quote(word));
     }
     out
 }

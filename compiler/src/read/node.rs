@@ -192,14 +192,6 @@ impl Node {
             _ => None,
         }
     }
-
-    /// The value of the text key `key`, if the node is a mapping that has it.
-    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
-        self.as_map()?
-            .iter()
-            .find(|(name, _)| name.as_text() == Some(key))
-            .map(|(_, value)| value)
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 
 mod layers;
 mod options;
+#[cfg(test)]
+mod tests;
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Sink, SourceMap, Span, quote};
 use crate::packs::{self, Builtin};
