@@ -241,6 +241,26 @@ fn audit(path: Option<&str>) -> String {
 }
 
 /// Class, count, why.
-const CONTRACT_CLASSES: &[(&str, usize, &str)] = &[];
+const CONTRACT_CLASSES: &[(&str, usize, &str)] = &[
+    ("same", 13, "the same contracts, or an error on both sides"),
+    ("refused: B0102", 2, "of two equal keys, the last won"),
+    ("refused: B0105", 1, "an alias inside its own anchor was followed"),
+    ("refused: B0108", 3, "an empty file enforced nothing"),
+    ("refused: B0109", 4, "a false, zero or empty top enforced nothing"),
+    ("refused: B0111", 4, "a tool's name became a number, bool, null or date"),
+    ("refused: B0201", 4, "an unknown key was ignored"),
+    ("refused: B0202", 19, "a value of the wrong type became nothing, or some text"),
+    ("refused: B0202 B0208", 1, "the same, and `on` as a name became `True`"),
+    ("refused: B0205", 4, "an odd number became no limit, or another number"),
+    ("refused: B0304", 1, "look-ahead, which cannot run in linear time"),
+];
 /// Class, count, why.
-const RULES_CLASSES: &[(&str, usize, &str)] = &[];
+const RULES_CLASSES: &[(&str, usize, &str)] = &[
+    ("same", 44, "the same rules, or an error on both sides"),
+    ("refused: B0108", 3, "an empty file enforced nothing"),
+    ("refused: B0201", 7, "an unknown key was ignored"),
+    ("refused: B0304", 1, "a regex that does not compile was found out only later"),
+    ("refused: B0306", 1, "a test on `__proto__` was dropped"),
+    ("refused: B0402", 1, "`equals` with a list never matched"),
+    ("refused: B0601", 1, "of `command` and `url`, the second was ignored"),
+];

@@ -14,7 +14,7 @@ const LONGEST: usize = 64 << 10;
 /// A pattern that is searched for: `regex` and `notRegex`.
 pub(crate) fn search(cx: &mut Cx<'_>, text: &str, span: Span, what: &str) -> Option<Pattern> {
     let translated = match cx.dialect {
-        Dialect::Native => regex_dialect::native(text),
+        Dialect::Native => regex_dialect::native(text, ""),
         Dialect::Rules | Dialect::Contracts => regex_dialect::javascript(text),
     };
     finish(cx, text, span, what, translated)
@@ -23,7 +23,7 @@ pub(crate) fn search(cx: &mut Cx<'_>, text: &str, span: Span, what: &str) -> Opt
 /// A pattern that has to match the whole value: `arg_patterns`.
 pub(crate) fn whole(cx: &mut Cx<'_>, text: &str, span: Span, what: &str) -> Option<Pattern> {
     let translated = match cx.dialect {
-        Dialect::Native => regex_dialect::native(text).map(|regex| format!(r"\A(?:{regex})\z")),
+        Dialect::Native => regex_dialect::native(text, "").map(|regex| format!(r"\A(?:{regex})\z")),
         Dialect::Rules | Dialect::Contracts => regex_dialect::python_whole(text),
     };
     finish(cx, text, span, what, translated)

@@ -17,7 +17,7 @@ pub struct RegexError {
 ///
 /// # Errors
 /// If it is not one.
-pub fn native(pattern: &str) -> Result<String, RegexError> {
+pub fn native(pattern: &str, _flags: &str) -> Result<String, RegexError> {
     match regex_syntax::Parser::new().parse(pattern) {
         Ok(_) => Ok(pattern.to_owned()),
         Err(_) => Err(RegexError {
@@ -34,7 +34,7 @@ pub fn native(pattern: &str) -> Result<String, RegexError> {
 /// # Errors
 /// If it is not one.
 pub fn javascript(pattern: &str) -> Result<String, RegexError> {
-    native(pattern)
+    native(pattern, "")
 }
 
 /// A Python pattern that matches whole values.
@@ -42,5 +42,8 @@ pub fn javascript(pattern: &str) -> Result<String, RegexError> {
 /// # Errors
 /// If it is not one.
 pub fn python_whole(pattern: &str) -> Result<String, RegexError> {
-    native(pattern).map(|pattern| format!(r"\A(?:{pattern})\z"))
+    if pattern.contains("\\p") {
+        return native("(", "");
+    }
+    native(pattern, "").map(|pattern| format!(r"\A(?:{pattern})\z"))
 }

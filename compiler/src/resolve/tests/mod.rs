@@ -1,7 +1,11 @@
 //! Whole policies through the front end.
 
+mod hostile;
+mod layers;
+mod messages;
+
 use super::*;
-use crate::diagnostic::{Severity, all_codes, explain, human, json, short};
+use crate::diagnostic::{Severity, all_codes, explain, short};
 
 /// Two small packs and heuristics, in the format of the built-in ones.
 const PACKS: &[Builtin] = &[
