@@ -11,4 +11,9 @@
 #[path = "../reference/mod.rs"]
 mod reference;
 
+#[path = "../generate/mod.rs"]
+mod generate;
+
 mod complete;
+mod engine;
+mod equivalence;
