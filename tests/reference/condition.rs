@@ -14,8 +14,8 @@ use regex::Regex;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-/// What a positive test says of one reading of a leaf. The two differ only where the
-/// test cannot be evaluated or has several values.
+/// What a positive test says of one form of a leaf. The two differ where the test
+/// cannot be evaluated, has several values, or is about another type.
 #[derive(Clone, Copy)]
 struct Outcome {
     /// The test holds, or nobody can tell.
@@ -142,8 +142,10 @@ impl Judge<'_> {
     }
 
     /// The test on the leaf itself, with `form` for its text. With `by_text`, values of
-    /// different types are also equal if their texts are.
+    /// different types may also be equal if their texts are. A number or bool may be its
+    /// text under a string test, and may be no string at all.
     fn value(&self, op: &Op, value: &Scalar, form: &str, by_text: bool) -> Outcome {
+        let string = matches!(value, Scalar::Str(_));
         match op {
             Op::Exists => known(true),
             Op::Type(name) => known(match value {
@@ -152,16 +154,23 @@ impl Judge<'_> {
                 Scalar::Bool(_) => *name == TypeName::Bool,
                 Scalar::Null => *name == TypeName::Null,
             }),
-            Op::Equals(literal) => known(equal(value, form, literal, by_text)),
-            Op::In(items) => known(items.iter().any(|item| match item {
-                ListItem::Scalar(literal) => equal(value, form, literal, by_text),
-                ListItem::AtDomain(domain) => {
-                    matches!(value, Scalar::Str(_)) && at_domain(form, domain)
+            Op::Equals(literal) => Outcome {
+                may: equal(value, form, literal, by_text),
+                must: equal(value, form, literal, false),
+            },
+            Op::In(items) => {
+                let any = |by_text: bool| {
+                    items.iter().any(|item| match item {
+                        ListItem::Scalar(literal) => equal(value, form, literal, by_text),
+                        ListItem::AtDomain(domain) => string && at_domain(form, domain),
+                        ListItem::Below(domain) => string && below_domain(form, domain),
+                    })
+                };
+                Outcome {
+                    may: any(by_text),
+                    must: any(false),
                 }
-                ListItem::Below(domain) => {
-                    matches!(value, Scalar::Str(_)) && below_domain(form, domain)
-                }
-            })),
+            }
             Op::Compare(compare, bound) => match value {
                 Scalar::Number(number) => known(compares(*compare, number, bound)),
                 _ => UNKNOWN,
@@ -175,10 +184,17 @@ impl Judge<'_> {
                 let within = paths::within(form, prefixes);
                 Outcome {
                     may: within.may,
-                    must: within.must,
+                    must: within.must && string,
                 }
             }
-            _ => known(self.string(op, form)),
+            // A number is its text, or it is no text at all.
+            _ => {
+                let holds = self.string(op, form);
+                Outcome {
+                    may: holds,
+                    must: holds && string,
+                }
+            }
         }
     }
 

@@ -67,6 +67,15 @@ pub fn leaves(root: &Json, path: &Path) -> Vec<Leaf> {
     found.into_iter().map(|(_, leaf)| leaf).collect()
 }
 
+/// Whether the value is an object, or an array that holds one at any depth.
+pub fn holds_object(node: &Json) -> bool {
+    match node {
+        Json::Array(items) => items.iter().any(holds_object),
+        Json::Object(_) => true,
+        _ => false,
+    }
+}
+
 /// The values at `path`, each once.
 pub fn nodes<'a>(root: &'a Json, path: &Path) -> Vec<&'a Json> {
     let mut found = Vec::new();

@@ -332,16 +332,22 @@ impl Reference {
                         .iter()
                         .any(|prefix| shared::within_resolved(&text, prefix)))
         };
+        // An object is no value that a constraint could accept, an empty one neither.
+        let satisfied = |path: &Path, holds: &dyn Fn(&Leaf) -> bool| {
+            leaves::leaves(arguments, path).iter().all(holds)
+                && !leaves::nodes(arguments, path)
+                    .iter()
+                    .any(|node| leaves::holds_object(node))
+        };
         for param in &contract.write_params {
-            let leaves = leaves::leaves(arguments, &param.path);
-            if !prefixes.is_empty() && !leaves.iter().all(confined) {
+            if !prefixes.is_empty() && !satisfied(&param.path, &confined) {
                 return deny(param.at);
             }
         }
         for pattern in &contract.arg_patterns {
             let regex = &self.regexes[&pattern.pattern.regex];
             let matches = |leaf: &Leaf| !leaf.through_object && regex.is_match(&leaf.text());
-            if !leaves::leaves(arguments, &pattern.path).iter().all(matches) {
+            if !satisfied(&pattern.path, &matches) {
                 return deny(pattern.at);
             }
         }

@@ -49,14 +49,27 @@ fn readings(value: &str) -> BTreeSet<String> {
 }
 
 /// A path with `.`, `..` and repeated `/` collapsed.
-#[derive(PartialEq)]
 struct Collapsed<'a> {
-    absolute: bool,
+    root: Root,
     parts: Vec<&'a str>,
 }
 
+/// Where a path starts.
+#[derive(Clone, Copy, PartialEq)]
+enum Root {
+    Here,
+    Slash,
+    /// Exactly two slashes: POSIX lets a system put anything there, and Windows puts
+    /// other machines there.
+    TwoSlashes,
+}
+
 fn collapsed(path: &str) -> Collapsed<'_> {
-    let absolute = path.starts_with('/');
+    let root = match path.len() - path.trim_start_matches('/').len() {
+        0 => Root::Here,
+        2 => Root::TwoSlashes,
+        _ => Root::Slash,
+    };
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {
@@ -65,18 +78,18 @@ fn collapsed(path: &str) -> Collapsed<'_> {
                 Some(last) if *last != ".." => {
                     parts.pop();
                 }
-                _ if absolute => {}
+                _ if root != Root::Here => {}
                 _ => parts.push(".."),
             },
             _ => parts.push(part),
         }
     }
-    Collapsed { absolute, parts }
+    Collapsed { root, parts }
 }
 
 fn below(value: &str, prefix: &str) -> bool {
     let (value, prefix) = (collapsed(value), collapsed(prefix));
-    value.absolute == prefix.absolute
+    value.root == prefix.root
         && value
             .parts
             .strip_prefix(prefix.parts.as_slice())
@@ -90,7 +103,7 @@ fn any_reading_that_escapes_is_outside() {
         "/out",
         "/out/",
         "/out/a",
-        "//out/./a",
+        "///out/./a",
         "/x/../out/b",
         "/../out/a",
     ] {
@@ -98,6 +111,8 @@ fn any_reading_that_escapes_is_outside() {
     }
     for value in [
         "/outside",
+        "//out/a",
+        "\\\\out\\a",
         "/out/../etc",
         "out/a",
         "/out/..\\..\\etc",

@@ -5,10 +5,9 @@ use regex::Regex;
 use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 
-/// What matching takes for white space: Unicode's, and the byte order mark that
-/// JavaScript's `\s` has too.
+/// What matching takes for white space: Unicode's, Python's and JavaScript's together.
 pub fn is_space(c: char) -> bool {
-    c.is_whitespace() || c == '\u{feff}'
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c) || c == '\u{feff}'
 }
 
 /// Trimmed, and white-space runs collapsed to one space.
@@ -19,27 +18,36 @@ pub fn plain(text: &str) -> String {
         .join(" ")
 }
 
+/// Characters that show nothing: ignorable by default, and the annotation marks.
 static IGNORABLE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\p{Default_Ignorable_Code_Point}").unwrap());
+    LazyLock::new(|| Regex::new(r"[\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]").unwrap());
 
-/// NFKC, default-ignorable characters removed and percent-decoding, over and over
-/// until nothing changes; then as [`plain`].
+/// NFKC, removal of characters that show nothing (control characters, too, unless they
+/// are white space), and percent-decoding, over and over until nothing changes. Bytes
+/// that form no character become U+FFFD. Then as [`plain`].
 pub fn canonical(text: &str) -> String {
-    let mut current = plain(text);
+    let mut current = text.to_owned();
     loop {
         let composed: String = current.nfkc().collect();
-        let visible = IGNORABLE.replace_all(&composed, "");
-        let next = plain(&percent_decoded(&visible));
+        let visible: String = IGNORABLE
+            .replace_all(&composed, "")
+            .chars()
+            .filter(|c| !c.is_control() || is_space(*c))
+            .collect();
+        let next = percent_decoded(&visible);
         if next == current {
-            return current;
+            break;
         }
         current = next;
     }
+    static LEFT_OVER: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new("%[89a-fA-F][0-9a-fA-F]").unwrap());
+    plain(&LEFT_OVER.replace_all(&current, "\u{fffd}"))
 }
 
-/// The canonical form without case: folded, and canonical again.
+/// The canonical form in lower case, a final sigma as a plain one.
 pub fn folded(text: &str) -> String {
-    canonical(&canonical(text).to_lowercase())
+    canonical(text).to_lowercase().replace('ς', "σ")
 }
 
 /// One level of percent-decoding. Escapes that are not UTF-8 stay as they are.
@@ -99,7 +107,10 @@ fn forms_look_through_disguises() {
     assert_eq!(plain(" a \n\t b\u{3000}c "), "a b c");
     assert_eq!(canonical("\u{ff45}vil%2ec\u{200b}om"), "evil.com");
     assert_eq!(canonical("%25252e"), ".");
-    assert_eq!(canonical("%ff%41"), "%ffA");
+    assert_eq!(canonical("%ff%41"), "\u{fffd}A");
+    assert_eq!(canonical("a\0\u{1b}b\u{1c}c\u{feff}d"), "ab cd");
+    assert_eq!(canonical("%e2%2580%8bx"), "x");
+    assert_eq!(folded("ΟΔΟΣ"), folded("οδος"));
     assert_eq!(canonical("%e2%80%8bx"), "x");
     assert_eq!(canonical("100%"), "100%");
 }

@@ -17,3 +17,4 @@ mod generate;
 mod complete;
 mod engine;
 mod equivalence;
+mod vectors;
