@@ -4,4 +4,10 @@
 //! The compiler knows the plan format of `bouncer-runtime`; the runtime knows
 //! nothing of this crate.
 
+pub mod build;
+mod emit;
+pub mod lower;
 pub mod policy;
+
+pub use emit::compile;
+pub use lower::CompileError;
