@@ -5,9 +5,11 @@
 //! nothing of this crate.
 
 pub mod build;
+pub mod condition;
 mod emit;
 pub mod lower;
 pub mod policy;
+pub mod regex_dialect;
 
 pub use emit::compile;
 pub use lower::CompileError;
