@@ -4,7 +4,7 @@ use crate::cli::{Layers, PolicySource};
 use crate::output::{ERROR, Failure, colour};
 use bouncer_compiler::diagnostic::{self, Diagnostics};
 use bouncer_compiler::policy::Policy;
-use bouncer_compiler::resolve::{self, Input, Options};
+use bouncer_compiler::{Input, Options};
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::tools::Lock;
 use std::io::{Read, Write};
@@ -29,7 +29,7 @@ pub fn compile(policies: &[PathBuf], layers: &Layers) -> Result<Compiled, Box<Co
         .map_err(|failure| Box::new(CompileFailure::Other(failure)))?;
     let inputs: Vec<Input<'_>> = texts.iter().map(|(name, text)| Input { name, text }).collect();
     let options = Options { packs: !layers.no_packs, heuristics: !layers.no_heuristics };
-    let loaded = resolve::load(&inputs, &options).map_err(|d| Box::new(CompileFailure::Policy(d)))?;
+    let loaded = bouncer_compiler::load(&inputs, &options).map_err(|d| Box::new(CompileFailure::Policy(d)))?;
     match bouncer_compiler::compile(&loaded.policy) {
         Ok(bytes) => Ok(Compiled { bytes, policy: loaded.policy, warnings: loaded.warnings }),
         Err(errors) => {

@@ -4,7 +4,7 @@ use crate::cli::PacksCommand;
 use crate::output::{Failure, Outcome};
 use bouncer_compiler::packs;
 use bouncer_compiler::policy::Contract;
-use bouncer_compiler::resolve::{self, Input, Options};
+use bouncer_compiler::{Input, Options};
 use std::io::Write;
 
 /// Runs the command.
@@ -19,7 +19,7 @@ pub fn run(command: &PacksCommand) -> Outcome {
 fn contracts(name: &str) -> Result<Vec<Contract>, Failure> {
     let text = format!("version: 1\npacks: [{name}]\n");
     let input = Input { name: "packs", text: &text };
-    let loaded = resolve::load(&[input], &Options { packs: true, heuristics: false })
+    let loaded = bouncer_compiler::load(&[input], &Options { packs: true, heuristics: false })
         .map_err(|_| Failure::Message(format!("the built-in pack `{name}` does not load")))?;
     Ok(loaded.policy.contracts)
 }

@@ -129,6 +129,17 @@ fn host_name(name: &str, out: &mut String) -> Result<(), Malformed> {
     Ok(())
 }
 
+/// The domain of a value that is one bare address and nothing else: exactly one `@`, a
+/// local part without white space, control characters or any of `<>,;"`. As written,
+/// not folded. Linear; does not allocate.
+#[must_use]
+pub fn at_domain(value: &str) -> Option<&str> {
+    let (local, domain) = value.split_once('@')?;
+    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !"<>,;\"".contains(c);
+    let bare = !local.is_empty() && local.chars().all(plain) && !domain.is_empty() && !domain.contains('@');
+    bare.then_some(domain)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

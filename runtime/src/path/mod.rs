@@ -63,6 +63,25 @@ pub fn within(value: &str, prefix: &str) -> bool {
     })
 }
 
+/// Whether *some* plausible reading of `value` lies in `prefix`: the question of a rule
+/// that forbids a directory. Wider than [`within`]; for values that no reading can
+/// place (NUL, an empty prefix) it holds. May allocate where the value needs decoding.
+#[must_use]
+pub fn may_be_within(value: &str, prefix: &str) -> bool {
+    if prefix.is_empty() || value.contains('\0') {
+        return true;
+    }
+    let place = |text: &str| {
+        let absolute = text.strip_prefix("file://").unwrap_or(text);
+        inside(absolute, prefix, false) || inside(absolute, prefix, true)
+    };
+    let ascii = value.bytes().all(|b| matches!(b, b' '..=b'~') && b != b'%' && b != b'\\');
+    if ascii {
+        return place(value) || place(value.trim_matches(is_space));
+    }
+    readings(value).iter().any(|reading| place(reading))
+}
+
 /// Largest buffer, in bytes, that a thread keeps between calls.
 const KEPT: usize = 1 << 16;
 
