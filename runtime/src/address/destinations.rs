@@ -5,7 +5,9 @@
 //! name is handed out and so judged. Where a reader might not split as this does,
 //! the whole value is handed out as well.
 
-use super::shapes::{encoded_at, escape, has_domain_shape, is_address, is_local_char, scheme_end, strip_scheme};
+use super::shapes::{
+    encoded_at, escape, has_domain_shape, is_address, is_local_char, scheme_end, strip_scheme,
+};
 use crate::text::{canonical, is_ignorable, is_space};
 use std::ops::ControlFlow;
 
@@ -50,7 +52,11 @@ pub fn destinations(value: &str, each: &mut dyn FnMut(&str) -> ControlFlow<()>) 
         return each(value);
     }
     split(value, &mut Notes::default(), &mut |piece| each(piece))?;
-    if notes.odd || !all_plain || is_untidy(value) { each(value) } else { ControlFlow::Continue(()) }
+    if notes.odd || !all_plain || is_untidy(value) {
+        each(value)
+    } else {
+        ControlFlow::Continue(())
+    }
 }
 
 /// Whether the whole value is an address, a URL, or a list of these, as it is or in
@@ -65,7 +71,10 @@ pub fn is_destination_shaped(raw: &str) -> bool {
     if all_shaped(raw) {
         return true;
     }
-    if raw.bytes().all(|b| matches!(b, b' '..=b'~' | b'\t' | b'\n' | b'\r') && b != b'%') {
+    if raw
+        .bytes()
+        .all(|b| matches!(b, b' '..=b'~' | b'\t' | b'\n' | b'\r') && b != b'%')
+    {
         return false;
     }
     let mut text = String::new();
@@ -81,37 +90,55 @@ fn all_shaped(value: &str) -> bool {
             any = true;
             all = all && is_shaped(piece);
         }
-        if all { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if all {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     });
     any && all
 }
 
 /// Schemes that address somebody or something without `//`.
 const ADDRESSING: [&str; 14] = [
-    "mailto", "tel", "sms", "smsto", "mms", "sip", "sips", "xmpp", "im", "callto", "http", "https", "ftp", "ws",
+    "mailto", "tel", "sms", "smsto", "mms", "sip", "sips", "xmpp", "im", "callto", "http", "https",
+    "ftp", "ws",
 ];
 
 fn is_shaped(piece: &str) -> bool {
     if let Some(end) = scheme_end(piece) {
         return end < piece.len() && !piece.contains(is_space);
     }
-    if ADDRESSING.iter().any(|scheme| strip_scheme(piece, scheme).is_some_and(|rest| !rest.trim().is_empty())) {
+    if ADDRESSING
+        .iter()
+        .any(|scheme| strip_scheme(piece, scheme).is_some_and(|rest| !rest.trim().is_empty()))
+    {
         // A phone number may have spaces in it, a sentence after `http:` may not.
-        return !piece.contains(is_space) || is_plain_destination(piece.rsplit(':').next().unwrap_or(""));
+        return !piece.contains(is_space)
+            || is_plain_destination(piece.rsplit(':').next().unwrap_or(""));
     }
     if piece.contains(is_space) {
         return false;
     }
     // Without a scheme: `//host/…` in a browser, `\\host\…` on Windows.
-    let network = piece.strip_prefix("//").or_else(|| piece.strip_prefix("\\\\"));
+    let network = piece
+        .strip_prefix("//")
+        .or_else(|| piece.strip_prefix("\\\\"));
     if let Some(rest) = network {
-        return rest.split(['/', '\\', ':', '?']).next().is_some_and(has_domain_shape);
+        return rest
+            .split(['/', '\\', ':', '?'])
+            .next()
+            .is_some_and(has_domain_shape);
     }
-    let www = piece.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("www."));
+    let www = piece
+        .get(..4)
+        .is_some_and(|start| start.eq_ignore_ascii_case("www."));
     if www && piece.len() > 4 {
         return true;
     }
-    let Some((local, rest)) = piece.split_once('@') else { return false };
+    let Some((local, rest)) = piece.split_once('@') else {
+        return false;
+    };
     let domain = rest.split(['/', ':', '?', '#', '@']).next().unwrap_or("");
     let last = domain.rsplit('.').next().unwrap_or("");
     // `react@18.2.0` is a package; an address in numbers has exactly four.
@@ -121,17 +148,23 @@ fn is_shaped(piece: &str) -> bool {
 
 /// A piece that no reader would take apart any further.
 fn is_plain_destination(piece: &str) -> bool {
-    let url = scheme_end(piece).is_some() && piece.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
+    let url =
+        scheme_end(piece).is_some() && piece.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
     let phone = piece.len() >= 7
         && piece.starts_with(['+', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
-        && piece.bytes().skip(1).all(|b| b.is_ascii_digit() || b"-.() ".contains(&b));
+        && piece
+            .bytes()
+            .skip(1)
+            .all(|b| b.is_ascii_digit() || b"-.() ".contains(&b));
     url || phone || is_address(piece)
 }
 
 /// Whether there is more in `value` than its pieces show.
 fn is_untidy(value: &str) -> bool {
     value.trim_matches(is_space).len() != value.len()
-        || value.chars().any(|c| is_ignorable(c) || (c.is_control() && !matches!(c, '\n' | '\r' | '\t')))
+        || value
+            .chars()
+            .any(|c| is_ignorable(c) || (c.is_control() && !matches!(c, '\n' | '\r' | '\t')))
 }
 
 /// Walks the segments of `value`.
@@ -156,7 +189,9 @@ fn segment_end(rest: &str, notes: &mut Notes) -> (usize, usize) {
     while let Some(c) = rest.get(at..).and_then(|text| text.chars().next()) {
         let mut len = c.len_utf8();
         match c {
-            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => return (at, len),
+            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
+                return (at, len);
+            }
             ',' | ';' if !in_url || ends_url(rest.get(at + 1..).unwrap_or("")) => return (at, len),
             '，' | '；' | '、' | '﹐' | '﹔' | '､' | '،' | '؛' | '\u{37e}' => {
                 notes.odd = true;
@@ -182,7 +217,10 @@ fn segment_end(rest: &str, notes: &mut Notes) -> (usize, usize) {
 
 /// Whether the comma or semicolon before `after` ends the URL before it.
 fn ends_url(after: &str) -> bool {
-    let next = after.split(|c| matches!(c, ',' | ';') || is_space(c)).next().unwrap_or("");
+    let next = after
+        .split(|c| matches!(c, ',' | ';') || is_space(c))
+        .next()
+        .unwrap_or("");
     next.is_empty() || is_strong(next)
 }
 
@@ -197,8 +235,15 @@ fn quoted_name(text: &str) -> usize {
             '\\' => escaped = true,
             '"' => {
                 let name = text.get(1..at).unwrap_or("");
-                let after = text.get(at + 1..).unwrap_or("").trim_start_matches([' ', '\t']);
-                return if after.starts_with('<') && is_clean_name(name) { at + 1 } else { 0 };
+                let after = text
+                    .get(at + 1..)
+                    .unwrap_or("")
+                    .trim_start_matches([' ', '\t']);
+                return if after.starts_with('<') && is_clean_name(name) {
+                    at + 1
+                } else {
+                    0
+                };
             }
             _ if c.is_control() => return 0,
             _ => {}
@@ -215,7 +260,9 @@ fn is_strong(text: &str) -> bool {
     text.contains("://")
         || encoded_at(text)
         || strip_scheme(text, "mailto").is_some()
-        || text.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("www."))
+        || text
+            .get(..4)
+            .is_some_and(|start| start.eq_ignore_ascii_case("www."))
 }
 
 /// Whether nothing in a display name could be meant as a destination.
@@ -223,7 +270,9 @@ fn is_clean_name(name: &str) -> bool {
     let digits = name.bytes().filter(u8::is_ascii_digit).count();
     digits < 6
         && !name.contains(['<', '>', '#', '%', '/', '\\'])
-        && !name.chars().any(|c| (c.is_control() && c != '\t') || is_ignorable(c))
+        && !name
+            .chars()
+            .any(|c| (c.is_control() && c != '\t') || is_ignorable(c))
         && !is_strong(name)
         && !name.split([' ', '"', ',', '(', ')']).any(has_domain_shape)
 }
@@ -242,7 +291,11 @@ fn segment<'a>(text: &'a str, notes: &mut Notes, each: Each<'a, '_>) -> ControlF
         return each(text);
     }
     // What is left of `mailto:a@x,b@y?cc=c@z` after the comma.
-    if !spaced && text.split_once('?').is_some_and(|(before, after)| before.contains('@') && after.contains('=')) {
+    if !spaced
+        && text
+            .split_once('?')
+            .is_some_and(|(before, after)| before.contains('@') && after.contains('='))
+    {
         return mail_link(text, notes, each);
     }
     address(text, notes, each)
@@ -255,7 +308,9 @@ fn mail_link<'a>(link: &'a str, notes: &mut Notes, each: Each<'a, '_>) -> Contro
     address(to.trim_matches(is_space), notes, each)?;
     for header in query.split('&') {
         let (key, value) = header.split_once('=').unwrap_or(("", header));
-        let is_text = ["subject", "body"].iter().any(|text| text.eq_ignore_ascii_case(key));
+        let is_text = ["subject", "body"]
+            .iter()
+            .any(|text| text.eq_ignore_ascii_case(key));
         if !is_text || is_strong(value) {
             address(value.trim_matches(is_space), notes, each)?;
         }
@@ -268,7 +323,10 @@ fn address<'a>(text: &'a str, notes: &mut Notes, each: Each<'a, '_>) -> ControlF
     if text.is_empty() {
         return ControlFlow::Continue(());
     }
-    if let Some((name, inner)) = text.strip_suffix('>').and_then(|text| text.rsplit_once('<')) {
+    if let Some((name, inner)) = text
+        .strip_suffix('>')
+        .and_then(|text| text.rsplit_once('<'))
+    {
         let inner = strip_scheme(inner, "mailto").unwrap_or(inner);
         if is_plain_destination(inner) && is_clean_name(name) {
             notes.unwrapped = true;
@@ -306,9 +364,29 @@ mod tests {
     #[test]
     fn one_destination_is_the_raw_value() {
         for value in [
-            "", " ", ",", "a@x.com", "a@x.com\n", " a@x.com", "a@x.com,", "#general", "general chat", "C0123", "a%40x.com",
-            "a＠x.com", "https://x.com/a,b;c", "https://x.com/@me?to=a@b", "+1 555 123 4567", "https://x.com/(a)",
-            "mailto:", "a@x.com\0", "evil.com", "/srv/out/a b.txt", "a@x/b@y", "\"general", "{\"a\": 1}",
+            "",
+            " ",
+            ",",
+            "a@x.com",
+            "a@x.com\n",
+            " a@x.com",
+            "a@x.com,",
+            "#general",
+            "general chat",
+            "C0123",
+            "a%40x.com",
+            "a＠x.com",
+            "https://x.com/a,b;c",
+            "https://x.com/@me?to=a@b",
+            "+1 555 123 4567",
+            "https://x.com/(a)",
+            "mailto:",
+            "a@x.com\0",
+            "evil.com",
+            "/srv/out/a b.txt",
+            "a@x/b@y",
+            "\"general",
+            "{\"a\": 1}",
         ] {
             assert_eq!(pieces(value), [value], "{value:?}");
         }
@@ -323,17 +401,35 @@ mod tests {
             ("a@x.com\nb@y.com", vec!["a@x.com", "b@y.com"]),
             ("Name <a@x.com>", vec!["a@x.com"]),
             ("<a@x.com>", vec!["a@x.com"]),
-            ("\"Doe, John\" <a@x.com>, b@y.com", vec!["a@x.com", "b@y.com"]),
+            (
+                "\"Doe, John\" <a@x.com>, b@y.com",
+                vec!["a@x.com", "b@y.com"],
+            ),
             ("mailto:a@x.com", vec!["a@x.com"]),
-            ("MAILTO:a@x.com?cc=b@y.com&subject=hi&bcc=c@z.com", vec!["a@x.com", "b@y.com", "c@z.com"]),
-            ("mailto:a@x.com,b@y.com?cc=c@z.com", vec!["a@x.com", "b@y.com", "c@z.com"]),
+            (
+                "MAILTO:a@x.com?cc=b@y.com&subject=hi&bcc=c@z.com",
+                vec!["a@x.com", "b@y.com", "c@z.com"],
+            ),
+            (
+                "mailto:a@x.com,b@y.com?cc=c@z.com",
+                vec!["a@x.com", "b@y.com", "c@z.com"],
+            ),
             ("mailto:?to=a@x.com", vec!["a@x.com"]),
             ("Name <mailto:a@x.com>", vec!["a@x.com"]),
-            ("https://x.com/a,https://y.com", vec!["https://x.com/a", "https://y.com"]),
-            ("https://x.com/a,b@y.com", vec!["https://x.com/a", "b@y.com"]),
+            (
+                "https://x.com/a,https://y.com",
+                vec!["https://x.com/a", "https://y.com"],
+            ),
+            (
+                "https://x.com/a,b@y.com",
+                vec!["https://x.com/a", "b@y.com"],
+            ),
             ("https://x.com, b@y.com", vec!["https://x.com", "b@y.com"]),
             ("https://x.com b@y.com", vec!["https://x.com", "b@y.com"]),
-            ("+15551234567, +15557654321", vec!["+15551234567", "+15557654321"]),
+            (
+                "+15551234567, +15557654321",
+                vec!["+15551234567", "+15557654321"],
+            ),
         ] {
             assert_eq!(pieces(value), expected, "{value:?}");
         }
@@ -349,41 +445,103 @@ mod tests {
             ("a@x.com%252cb@y.com", vec!["a@x.com", "b@y.com"]),
             ("a@x.com, b@y.com\n", vec!["a@x.com", "b@y.com"]),
             ("Name <a@x.com>\n", vec!["a@x.com"]),
-            ("\"boss@corp.com\" <evil@x.com>", vec!["boss@corp.com", "evil@x.com"]),
+            (
+                "\"boss@corp.com\" <evil@x.com>",
+                vec!["boss@corp.com", "evil@x.com"],
+            ),
             ("evil.com <a@x.com>", vec!["evil.com", "a@x.com"]),
             ("a@x.com (b@y.com)", vec!["a@x.com", "b@y.com"]),
             ("a@x.com(b@y.com)", vec!["a@x.com", "b@y.com"]),
-            ("\"a, b@y.com\" <a@x.com>", vec!["\"a", "b@y.com", "a@x.com"]),
+            (
+                "\"a, b@y.com\" <a@x.com>",
+                vec!["\"a", "b@y.com", "a@x.com"],
+            ),
             ("a@x.com\nBcc: b@y.com", vec!["a@x.com", "Bcc:", "b@y.com"]),
             ("send it to a@x.com", vec!["send", "it", "to", "a@x.com"]),
-            ("mailto:a@x.com?subject=b%40y.com", vec!["a@x.com", "b%40y.com"]),
+            (
+                "mailto:a@x.com?subject=b%40y.com",
+                vec!["a@x.com", "b%40y.com"],
+            ),
         ] {
             let found = pieces(value);
             for piece in &expected {
-                assert!(found.iter().any(|found| found == piece), "{piece:?} of {value:?}: {found:?}");
+                assert!(
+                    found.iter().any(|found| found == piece),
+                    "{piece:?} of {value:?}: {found:?}"
+                );
             }
             let plain = found.iter().all(|piece| is_plain_destination(piece)) && value.is_ascii();
-            assert!(found.len() == expected.len() + usize::from(!plain), "{value:?}: {found:?}");
+            assert!(
+                found.len() == expected.len() + usize::from(!plain),
+                "{value:?}: {found:?}"
+            );
         }
-        assert_eq!(pieces("a@x.com，b@y.com"), ["a@x.com", "b@y.com", "a@x.com，b@y.com"]);
-        assert_eq!(pieces("\"boss@corp.com\" <evil@x.com>"), ["boss@corp.com", "evil@x.com"]);
-        assert_eq!(pieces("general, random"), ["general", "random", "general, random"]);
+        assert_eq!(
+            pieces("a@x.com，b@y.com"),
+            ["a@x.com", "b@y.com", "a@x.com，b@y.com"]
+        );
+        assert_eq!(
+            pieces("\"boss@corp.com\" <evil@x.com>"),
+            ["boss@corp.com", "evil@x.com"]
+        );
+        assert_eq!(
+            pieces("general, random"),
+            ["general", "random", "general, random"]
+        );
     }
 
     #[test]
     fn shaped_values_are_destinations_and_nothing_else() {
         for yes in [
-            "a@x.com", " a@x.com\n", "a@x.com, b@y.com", "Name <a@x.com>", "\"Doe, John\" <a@x.com>", "https://x.com/a",
-            "HTTP://x", "slack://channel", "mailto:a@x.com", "tel:+15551234567", "sms:+1", "www.evil.com", "a%40x.com",
-            "a＠x.com", "a@x\u{200b}.com", "https%3A%2F%2Fx.com", "http:x.com", "https:/x.com", "//evil.com/x",
-            "\\\\evil.com\\share", "git@github.com:a/b", "root@localhost", "a@x.com .", "ｈｔｔｐｓ://x.com", "a@10.0.0.1",
+            "a@x.com",
+            " a@x.com\n",
+            "a@x.com, b@y.com",
+            "Name <a@x.com>",
+            "\"Doe, John\" <a@x.com>",
+            "https://x.com/a",
+            "HTTP://x",
+            "slack://channel",
+            "mailto:a@x.com",
+            "tel:+15551234567",
+            "sms:+1",
+            "www.evil.com",
+            "a%40x.com",
+            "a＠x.com",
+            "a@x\u{200b}.com",
+            "https%3A%2F%2Fx.com",
+            "http:x.com",
+            "https:/x.com",
+            "//evil.com/x",
+            "\\\\evil.com\\share",
+            "git@github.com:a/b",
+            "root@localhost",
+            "a@x.com .",
+            "ｈｔｔｐｓ://x.com",
+            "a@10.0.0.1",
             "https://x.com/a b@y.com",
         ] {
             assert!(is_destination_shaped(yes), "{yes:?}");
         }
         for no in [
-            "", "hello", "please write to a@x.com", "see https://x.com for more", "report.txt", "evil.com", "@handle", "a @ b",
-            "react@18.2.0", "12:30", "C:\\x", "/srv/a", "note: x", "// comment", "100%", "//", "https://", "a@", "#general",
+            "",
+            "hello",
+            "please write to a@x.com",
+            "see https://x.com for more",
+            "report.txt",
+            "evil.com",
+            "@handle",
+            "a @ b",
+            "react@18.2.0",
+            "12:30",
+            "C:\\x",
+            "/srv/a",
+            "note: x",
+            "// comment",
+            "100%",
+            "//",
+            "https://",
+            "a@",
+            "#general",
         ] {
             assert!(!is_destination_shaped(no), "{no:?}");
         }
@@ -424,8 +582,16 @@ mod tests {
 
     #[test]
     fn long_lists_take_linear_time() {
-        for value in ["a@x,".repeat(200_000), ",".repeat(800_000), "\",".repeat(400_000), "https://a,".repeat(80_000),
-            format!("https://{}", ",".repeat(800_000)), "<".repeat(800_000), "%25".repeat(300_000), "\"a<".repeat(300_000)] {
+        for value in [
+            "a@x,".repeat(200_000),
+            ",".repeat(800_000),
+            "\",".repeat(400_000),
+            "https://a,".repeat(80_000),
+            format!("https://{}", ",".repeat(800_000)),
+            "<".repeat(800_000),
+            "%25".repeat(300_000),
+            "\"a<".repeat(300_000),
+        ] {
             let started = std::time::Instant::now();
             let _ = destinations(&value, &mut |_| ControlFlow::Continue(()));
             let _ = is_destination_shaped(&value);

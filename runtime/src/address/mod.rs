@@ -37,7 +37,10 @@ pub struct Malformed;
 pub fn host(value: &str, out: &mut String) -> Result<(), Malformed> {
     out.clear();
     let value = value.trim_matches(is_space);
-    if value.chars().any(|c| c == '\\' || c.is_control() || is_space(c) || is_ignorable(c)) {
+    if value
+        .chars()
+        .any(|c| c == '\\' || c.is_control() || is_space(c) || is_ignorable(c))
+    {
         return Err(Malformed);
     }
     let rest = match scheme_end(value) {
@@ -82,7 +85,11 @@ pub fn domain(value: &str, out: &mut String) -> Result<(), Malformed> {
             Some((local, domain)) if shapes::is_local(local) => host_name(domain, out),
             _ => Err(Malformed),
         };
-        if count > 1 || result.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if count > 1 || result.is_err() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     });
     if count != 1 || result.is_err() {
         out.clear();
@@ -100,14 +107,21 @@ fn host_name(name: &str, out: &mut String) -> Result<(), Malformed> {
         return Err(Malformed);
     }
     let last = name.rsplit('.').next().unwrap_or(name);
-    let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
-    let puny = name.split('.').any(|label| label.get(..4).is_some_and(|s| s.eq_ignore_ascii_case("xn--")));
+    let plain = name
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
+    let puny = name.split('.').any(|label| {
+        label
+            .get(..4)
+            .is_some_and(|s| s.eq_ignore_ascii_case("xn--"))
+    });
     // A last label that starts with a digit may be a number in some spelling.
     if plain && !puny && !last.starts_with(|c: char| c.is_ascii_digit()) {
         out.extend(name.chars().map(|c| c.to_ascii_lowercase()));
         return Ok(());
     }
-    let allowed = |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let allowed =
+        |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if !is_literal && !name.chars().all(allowed) {
         return Err(Malformed);
     }

@@ -3,7 +3,8 @@
 
 /// Where the part after `scheme://` begins, if `value` starts with a scheme and `//`.
 pub(super) fn scheme_end(value: &str) -> Option<usize> {
-    let colon = value.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '+' | '-' | '.'))?;
+    let colon =
+        value.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '+' | '-' | '.'))?;
     let starts_well = value.starts_with(|c: char| c.is_ascii_alphabetic());
     (starts_well && value.get(colon..)?.starts_with("://")).then_some(colon + 3)
 }
@@ -56,14 +57,20 @@ pub(super) fn is_local_char(c: char) -> bool {
 /// Whether `local` is an unquoted ASCII local part that no reader can take for
 /// more than one word.
 pub(super) fn is_local(local: &str) -> bool {
-    !local.is_empty() && local.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-._='~*&#$^".contains(&b))
+    !local.is_empty()
+        && local
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"+-._='~*&#$^".contains(&b))
 }
 
 /// Whether `name` is an ASCII host name: labels of letters, digits, `-` and `_`.
 pub(super) fn is_host(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
     name.split('.').all(|label| {
-        !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+        !label.is_empty()
+            && label
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
     })
 }
 
@@ -74,7 +81,9 @@ pub(super) fn is_host(name: &str) -> bool {
 /// separator, white space, second `@` or encoding in it that the `*` could swallow.
 #[must_use]
 pub fn is_address(value: &str) -> bool {
-    value.split_once('@').is_some_and(|(local, domain)| is_local(local) && is_host(domain))
+    value
+        .split_once('@')
+        .is_some_and(|(local, domain)| is_local(local) && is_host(domain))
 }
 
 /// Writes `address` to `out` without the `+tag` of its local part. `false`, and
@@ -82,7 +91,9 @@ pub fn is_address(value: &str) -> bool {
 #[must_use]
 pub fn without_tag(address: &str, out: &mut String) -> bool {
     out.clear();
-    let Some((local, domain)) = address.split_once('@') else { return false };
+    let Some((local, domain)) = address.split_once('@') else {
+        return false;
+    };
     let Some((name, _)) = local.split_once('+').filter(|(name, _)| !name.is_empty()) else {
         return false;
     };
@@ -96,18 +107,24 @@ pub fn without_tag(address: &str, out: &mut String) -> bool {
 /// can be a top-level domain and is not the extension of a kind of file.
 pub(super) fn has_domain_shape(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
-    let Some((_, last)) = name.rsplit_once('.') else { return false };
+    let Some((_, last)) = name.rsplit_once('.') else {
+        return false;
+    };
     let top_level = (2..=24).contains(&last.len()) && last.bytes().all(|b| b.is_ascii_alphabetic());
-    let international = last.get(..4).is_some_and(|s| s.eq_ignore_ascii_case("xn--"));
-    is_host(name) && (top_level || international) && !FILES.iter().any(|file| file.eq_ignore_ascii_case(last))
+    let international = last
+        .get(..4)
+        .is_some_and(|s| s.eq_ignore_ascii_case("xn--"));
+    is_host(name)
+        && (top_level || international)
+        && !FILES.iter().any(|file| file.eq_ignore_ascii_case(last))
 }
 
 /// Extensions that are no top-level domains.
 const FILES: [&str; 49] = [
-    "avi", "bak", "bmp", "cfg", "conf", "cpp", "css", "csv", "dll", "doc", "docx", "exe", "gif", "htm",
-    "html", "ini", "ipynb", "jar", "java", "jpeg", "jpg", "js", "json", "jsx", "lock", "log", "mdx", "old",
-    "pdf", "php", "png", "ppt", "pptx", "rb", "sql", "svg", "swp", "tar", "tmp", "toml", "ts", "tsx", "txt",
-    "wav", "xls", "xlsx", "xml", "yaml", "yml",
+    "avi", "bak", "bmp", "cfg", "conf", "cpp", "css", "csv", "dll", "doc", "docx", "exe", "gif",
+    "htm", "html", "ini", "ipynb", "jar", "java", "jpeg", "jpg", "js", "json", "jsx", "lock",
+    "log", "mdx", "old", "pdf", "php", "png", "ppt", "pptx", "rb", "sql", "svg", "swp", "tar",
+    "tmp", "toml", "ts", "tsx", "txt", "wav", "xls", "xlsx", "xml", "yaml", "yml",
 ];
 
 #[cfg(test)]
@@ -120,8 +137,26 @@ mod tests {
             assert!(is_address(good), "{good}");
         }
         for bad in [
-            "", "a", "@b", "a@", "a@b@c", "a@b, c@d", "a@b\n", " a@b", "a@b/c", "x/a@b", "x|a@b", "a%40b@c", "ａ@b",
-            "a@b\u{200b}", "\"a b\"@c", "a@b..c", "a@[1.2.3.4]", "x?a@b", "a:b@c", "a!b@c",
+            "",
+            "a",
+            "@b",
+            "a@",
+            "a@b@c",
+            "a@b, c@d",
+            "a@b\n",
+            " a@b",
+            "a@b/c",
+            "x/a@b",
+            "x|a@b",
+            "a%40b@c",
+            "ａ@b",
+            "a@b\u{200b}",
+            "\"a b\"@c",
+            "a@b..c",
+            "a@[1.2.3.4]",
+            "x?a@b",
+            "a:b@c",
+            "a!b@c",
         ] {
             assert!(!is_address(bad), "{bad:?}");
         }
@@ -129,7 +164,16 @@ mod tests {
 
     #[test]
     fn at_signs_are_found_in_every_spelling() {
-        for yes in ["a@b", "a＠b", "a﹫b", "a%40b", "a%2540b", "%%40", "%25252540", "%2%40"] {
+        for yes in [
+            "a@b",
+            "a＠b",
+            "a﹫b",
+            "a%40b",
+            "a%2540b",
+            "%%40",
+            "%25252540",
+            "%2%40",
+        ] {
             assert!(encoded_at(yes), "{yes}");
         }
         for no in ["", "%", "%4", "%41", "%254", "a%25b", "é%"] {

@@ -71,11 +71,45 @@ pub const SHORTEST: usize = 6;
 /// says nothing about who is behind an address, so they make no host token;
 /// addresses and URLs there still do.
 const SHARED: [&str; 40] = [
-    "aol.com", "api.github.com", "app.slack.com", "bitbucket.org", "calendar.google.com", "discord.com", "docs.google.com",
-    "drive.google.com", "dropbox.com", "en.wikipedia.org", "facebook.com", "github.com", "gitlab.com", "gmail.com", "gmx.de",
-    "google.com", "googlemail.com", "hooks.slack.com", "hotmail.com", "icloud.com", "instagram.com", "linkedin.com", "live.com",
-    "mail.google.com", "meet.google.com", "microsoft.com", "notion.so", "outlook.com", "protonmail.com", "raw.githubusercontent.com",
-    "reddit.com", "slack.com", "teams.microsoft.com", "twitter.com", "x.com", "yahoo.com", "youtube.com", "zoom.us", "wikipedia.org",
+    "aol.com",
+    "api.github.com",
+    "app.slack.com",
+    "bitbucket.org",
+    "calendar.google.com",
+    "discord.com",
+    "docs.google.com",
+    "drive.google.com",
+    "dropbox.com",
+    "en.wikipedia.org",
+    "facebook.com",
+    "github.com",
+    "gitlab.com",
+    "gmail.com",
+    "gmx.de",
+    "google.com",
+    "googlemail.com",
+    "hooks.slack.com",
+    "hotmail.com",
+    "icloud.com",
+    "instagram.com",
+    "linkedin.com",
+    "live.com",
+    "mail.google.com",
+    "meet.google.com",
+    "microsoft.com",
+    "notion.so",
+    "outlook.com",
+    "protonmail.com",
+    "raw.githubusercontent.com",
+    "reddit.com",
+    "slack.com",
+    "teams.microsoft.com",
+    "twitter.com",
+    "x.com",
+    "yahoo.com",
+    "youtube.com",
+    "zoom.us",
+    "wikipedia.org",
     "apple.com",
 ];
 
@@ -96,7 +130,10 @@ pub fn tokens(folded: &str, each: &mut dyn FnMut(Token<'_>)) {
         self::word(word, &mut each);
     }
     // Between letters of scripts that write without spaces, ASCII stands by itself.
-    for run in folded.split(|c: char| !c.is_ascii()).filter(|run| run.len() < folded.len()) {
+    for run in folded
+        .split(|c: char| !c.is_ascii())
+        .filter(|run| run.len() < folded.len())
+    {
         for word in run.split(|c| is_space(c) || ends_word(c)) {
             self::word(word, &mut each);
         }
@@ -107,8 +144,13 @@ type Emit<'f> = &'f mut dyn FnMut(TokenKind, &str);
 
 /// Punctuation that is no part of any token.
 fn ends_word(c: char) -> bool {
-    matches!(c, '<' | '>' | '"' | '\'' | '`' | '(' | ')' | '{' | '}' | ',' | ';' | '|' | '\\' | '^' | '*')
-        || matches!(c, '“' | '”' | '‘' | '’' | '«' | '»' | '，' | '。' | '、' | '；' | '：' | '（' | '）')
+    matches!(
+        c,
+        '<' | '>' | '"' | '\'' | '`' | '(' | ')' | '{' | '}' | ',' | ';' | '|' | '\\' | '^' | '*'
+    ) || matches!(
+        c,
+        '“' | '”' | '‘' | '’' | '«' | '»' | '，' | '。' | '、' | '；' | '：' | '（' | '）'
+    )
 }
 
 /// Addresses, by their at signs. Between two at signs text is read at most twice.
@@ -119,24 +161,48 @@ fn addresses(text: &str, each: Emit<'_>) {
         // With and without letters that are not ASCII.
         for ascii in [true, false] {
             let wide = |c: char| !ascii && !c.is_ascii() && c.is_alphanumeric();
-            let in_local = |c: char| (is_local_char(c) && !matches!(c, '/' | '?' | '=' | '&' | '\'' | '`' | '{' | '}' | '|' | '#' | '*')) || wide(c);
-            let in_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') || wide(c);
+            let in_local = |c: char| {
+                (is_local_char(c)
+                    && !matches!(
+                        c,
+                        '/' | '?' | '=' | '&' | '\'' | '`' | '{' | '}' | '|' | '#' | '*'
+                    ))
+                    || wide(c)
+            };
+            let in_host =
+                |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') || wide(c);
             let start = before.rfind(|c| !in_local(c)).map_or(0, |end| {
-                end + before.get(end..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
+                end + before
+                    .get(end..)
+                    .and_then(|rest| rest.chars().next())
+                    .map_or(1, char::len_utf8)
             });
             let local = before.get(start..).unwrap_or("").trim_start_matches('.');
-            let host = after.split(|c| !in_host(c)).next().unwrap_or("").trim_end_matches(['.', '-', '_']);
-            if local.is_empty() || host.is_empty() || (!ascii && local.is_ascii() && host.is_ascii() && !next_is_wide(after, host)) {
+            let host = after
+                .split(|c| !in_host(c))
+                .next()
+                .unwrap_or("")
+                .trim_end_matches(['.', '-', '_']);
+            if local.is_empty()
+                || host.is_empty()
+                || (!ascii && local.is_ascii() && host.is_ascii() && !next_is_wide(after, host))
+            {
                 continue;
             }
             let end = at + 1 + host.len();
-            each(TokenKind::Email, text.get(at - local.len()..end).unwrap_or(""));
+            each(
+                TokenKind::Email,
+                text.get(at - local.len()..end).unwrap_or(""),
+            );
         }
     }
 }
 
 fn next_is_wide(after: &str, host: &str) -> bool {
-    after.get(host.len()..).and_then(|rest| rest.chars().next()).is_some_and(|c| !c.is_ascii())
+    after
+        .get(host.len()..)
+        .and_then(|rest| rest.chars().next())
+        .is_some_and(|c| !c.is_ascii())
 }
 
 /// Phone numbers, account numbers and IBANs, which may have spaces in them. From each
@@ -161,7 +227,11 @@ fn numbers(text: &str, each: Emit<'_>) {
             }
         }
         // To the next start: behind this run of letters and digits.
-        at += rest.iter().take_while(|b| b.is_ascii_alphanumeric()).count().max(1);
+        at += rest
+            .iter()
+            .take_while(|b| b.is_ascii_alphanumeric())
+            .count()
+            .max(1);
     }
 }
 
@@ -192,8 +262,15 @@ fn phone(bytes: &[u8]) -> usize {
         return 0;
     }
     let separated = bytes.iter().take(end).any(|b| !b.is_ascii_digit());
-    let is_date = separated && digits == 8 && bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-');
-    let enough = if plus { 7 } else if separated { 10 } else { SHORTEST };
+    let is_date =
+        separated && digits == 8 && bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-');
+    let enough = if plus {
+        7
+    } else if separated {
+        10
+    } else {
+        SHORTEST
+    };
     if digits >= enough && !is_date { end } else { 0 }
 }
 
@@ -201,13 +278,21 @@ fn phone(bytes: &[u8]) -> usize {
 fn single(bytes: &[u8]) -> usize {
     let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
     let ends = bytes.get(digits).is_none_or(|b| !b.is_ascii_alphanumeric());
-    if digits >= SHORTEST && ends { digits } else { 0 }
+    if digits >= SHORTEST && ends {
+        digits
+    } else {
+        0
+    }
 }
 
 /// The length of the IBAN that `bytes` starts with, spaces included, or 0.
 fn iban(bytes: &[u8]) -> usize {
     let &[a, b, c, d, ..] = bytes else { return 0 };
-    if !(a.is_ascii_lowercase() && b.is_ascii_lowercase() && c.is_ascii_digit() && d.is_ascii_digit()) {
+    if !(a.is_ascii_lowercase()
+        && b.is_ascii_lowercase()
+        && c.is_ascii_digit()
+        && d.is_ascii_digit())
+    {
         return 0;
     }
     let (mut kept, mut digits, mut end, mut spaced) = (0, 0, 0, false);
@@ -220,7 +305,13 @@ fn iban(bytes: &[u8]) -> usize {
         } else if byte == b' ' && !spaced {
             spaced = true;
             // A word of letters behind the number is not part of it.
-            if !bytes.get(at + 1..).unwrap_or(&[]).iter().take(4).any(u8::is_ascii_digit) {
+            if !bytes
+                .get(at + 1..)
+                .unwrap_or(&[])
+                .iter()
+                .take(4)
+                .any(u8::is_ascii_digit)
+            {
                 break;
             }
         } else {
@@ -228,12 +319,18 @@ fn iban(bytes: &[u8]) -> usize {
         }
     }
     let ends = bytes.get(end).is_none_or(|b| !b.is_ascii_alphanumeric());
-    if kept >= 15 && digits * 2 >= kept && ends { end } else { 0 }
+    if kept >= 15 && digits * 2 >= kept && ends {
+        end
+    } else {
+        0
+    }
 }
 
 /// The tokens of one word. Reads it a fixed number of times.
 fn word(word: &str, each: Emit<'_>) {
-    let word = word.trim_end_matches(['.', ':', '!', '?', ']', '}', '…']).trim_start_matches(['[', '.', ':']);
+    let word = word
+        .trim_end_matches(['.', ':', '!', '?', ']', '}', '…'])
+        .trim_start_matches(['[', '.', ':']);
     if word.len() < 4 {
         return;
     }
@@ -243,17 +340,30 @@ fn word(word: &str, each: Emit<'_>) {
             .get(..colon)
             .unwrap_or("")
             .rfind(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '+' | '-' | '.'))
-            .map_or(0, |at| at + word.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8));
+            .map_or(0, |at| {
+                at + word
+                    .get(at..)
+                    .and_then(|rest| rest.chars().next())
+                    .map_or(1, char::len_utf8)
+            });
         let url = word.get(scheme..).unwrap_or("");
         if let Some(end) = scheme_end(url).filter(|&end| end < url.len()) {
             each(TokenKind::Url, url);
-            let authority = url.get(end..).unwrap_or("").split(['/', '?', '#']).next().unwrap_or("");
+            let authority = url
+                .get(end..)
+                .unwrap_or("")
+                .split(['/', '?', '#'])
+                .next()
+                .unwrap_or("");
             let host = authority.rsplit('@').next().unwrap_or("");
             host_token(host, true, each);
         }
     } else {
         let bare = word.strip_prefix("mailto:").unwrap_or(word);
-        let host = bare.split(['/', '?', '#', '=', '&', '[', ']']).next().unwrap_or("");
+        let host = bare
+            .split(['/', '?', '#', '=', '&', '[', ']'])
+            .next()
+            .unwrap_or("");
         if !host.contains('@') {
             host_token(host, false, each);
         }
@@ -263,24 +373,43 @@ fn word(word: &str, each: Emit<'_>) {
     }
     if word.contains("::") || word.bytes().filter(|&b| b == b':').count() == 7 {
         let address = word.trim_matches(['[', ']']);
-        if address.bytes().all(|b| b.is_ascii_hexdigit() || matches!(b, b':' | b'.')) {
+        if address
+            .bytes()
+            .all(|b| b.is_ascii_hexdigit() || matches!(b, b':' | b'.'))
+        {
             each(TokenKind::Ip, address);
         }
     }
-    let is_name = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.')) && text.bytes().any(|b| b.is_ascii_alphanumeric());
-    let unicode_name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    let is_name = |text: &str| {
+        text.bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+            && text.bytes().any(|b| b.is_ascii_alphanumeric())
+    };
+    let unicode_name = |text: &str| {
+        text.chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
+    };
     if word.strip_prefix('@').is_some_and(unicode_name) {
         each(TokenKind::Handle, word);
     } else if word.strip_prefix('#').is_some_and(unicode_name) {
         each(TokenKind::Channel, word);
     } else if let Some((owner, name)) = word.split_once('/') {
-        if owner.len() > 2 && name.len() > 2 && is_name(owner) && is_name(name) && owner.bytes().any(|b| b.is_ascii_alphabetic()) {
+        if owner.len() > 2
+            && name.len() > 2
+            && is_name(owner)
+            && is_name(name)
+            && owner.bytes().any(|b| b.is_ascii_alphabetic())
+        {
             each(TokenKind::Repo, word);
         }
     }
     for id in word.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_')) {
         let digits = id.bytes().filter(u8::is_ascii_digit).count();
-        if id.len() >= 8 && digits >= 2 && digits < id.len() && id.bytes().any(|b| b.is_ascii_alphabetic()) {
+        if id.len() >= 8
+            && digits >= 2
+            && digits < id.len()
+            && id.bytes().any(|b| b.is_ascii_alphabetic())
+        {
             each(TokenKind::Id, id);
         }
     }
@@ -311,8 +440,13 @@ fn host_token(host: &str, in_url: bool, each: Emit<'_>) {
     }
     let international = !name.is_ascii()
         && name.contains('.')
-        && name.split('.').all(|label| !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-'));
-    if has_domain_shape(name) || (in_url && international) || (in_url && name.contains('.') && super::shapes::is_host(name)) {
+        && name.split('.').all(|label| {
+            !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-')
+        });
+    if has_domain_shape(name)
+        || (in_url && international)
+        || (in_url && name.contains('.') && super::shapes::is_host(name))
+    {
         each(TokenKind::Host, bare);
     }
 }
@@ -326,7 +460,9 @@ fn host_token(host: &str, in_url: bool, each: Emit<'_>) {
 /// Constant time.
 #[must_use]
 pub fn token_stands_at(kind: TokenKind, haystack: &str, start: usize, end: usize) -> bool {
-    let (Some(before), Some(after)) = (haystack.get(..start), haystack.get(end..)) else { return false };
+    let (Some(before), Some(after)) = (haystack.get(..start), haystack.get(end..)) else {
+        return false;
+    };
     let last = before.chars().next_back();
     let mut next = after.chars();
     let (first, second) = (next.next(), next.next());
@@ -341,10 +477,20 @@ pub fn token_stands_at(kind: TokenKind, haystack: &str, start: usize, end: usize
         }
         TokenKind::Host => !joins(last) && !matches!(last, Some('-' | '_')) && !continues,
         TokenKind::Url => !joins(last) && !joins(first),
-        TokenKind::Ip => !joins(last) && !matches!(last, Some('.' | ':')) && !joins(first) && !(first == Some('.') && joins(second)),
+        TokenKind::Ip => {
+            !joins(last)
+                && !matches!(last, Some('.' | ':'))
+                && !joins(first)
+                && !(first == Some('.') && joins(second))
+        }
         TokenKind::Phone | TokenKind::Account => !joins(last) && !joins(first),
         TokenKind::Handle | TokenKind::Channel => !joins(last) && !continues,
-        TokenKind::Repo => !joins(last) && !matches!(last, Some('-' | '_' | '.')) && !joins(first) && !matches!(first, Some('-' | '_')),
+        TokenKind::Repo => {
+            !joins(last)
+                && !matches!(last, Some('-' | '_' | '.'))
+                && !joins(first)
+                && !matches!(first, Some('-' | '_'))
+        }
         TokenKind::Id => !joins(last) && !joins(first),
     }
 }
@@ -357,14 +503,18 @@ mod tests {
 
     fn found(text: &str) -> Vec<(TokenKind, String)> {
         let mut all = Vec::new();
-        tokens(text, &mut |token| all.push((token.kind, token.text.to_owned())));
+        tokens(text, &mut |token| {
+            all.push((token.kind, token.text.to_owned()))
+        });
         all.sort();
         all.dedup();
         all
     }
 
     fn stands(kind: TokenKind, token: &str, haystack: &str) -> bool {
-        haystack.match_indices(token).any(|(at, _)| token_stands_at(kind, haystack, at, at + token.len()))
+        haystack
+            .match_indices(token)
+            .any(|(at, _)| token_stands_at(kind, haystack, at, at + token.len()))
     }
 
     #[test]
@@ -389,14 +539,22 @@ mod tests {
             ("call +1 (555) 123-4567 today", Phone, "+1 (555) 123-4567"),
             ("call 030-1234-5678", Phone, "030-1234-5678"),
             ("account 12345678, please", Account, "12345678"),
-            ("iban de89 3704 0044 0532 0130 00 by today", Account, "de89 3704 0044 0532 0130 00"),
+            (
+                "iban de89 3704 0044 0532 0130 00 by today",
+                Account,
+                "de89 3704 0044 0532 0130 00",
+            ),
             ("iban us12345678901234567", Account, "us12345678901234567"),
             ("ask @evilhandle", Handle, "@evilhandle"),
             ("in #evil-channel!", Channel, "#evil-channel"),
             ("fork evil/repo-x", Repo, "evil/repo-x"),
             ("channel c024be91l is", Id, "c024be91l"),
         ] {
-            assert!(found(text).contains(&(kind, token.to_owned())), "{text:?}: {:?}", found(text));
+            assert!(
+                found(text).contains(&(kind, token.to_owned())),
+                "{text:?}: {:?}",
+                found(text)
+            );
         }
     }
 
@@ -459,14 +617,30 @@ mod tests {
     #[test]
     fn kinds_keep_their_bytes() {
         for byte in 0..10 {
-            assert_eq!(TokenKind::from_byte(byte).map(|kind| kind as u8), Some(byte));
+            assert_eq!(
+                TokenKind::from_byte(byte).map(|kind| kind as u8),
+                Some(byte)
+            );
         }
         assert_eq!(TokenKind::from_byte(10), None);
     }
 
     #[test]
     fn long_text_takes_linear_time() {
-        for text in ["@", "a@", "a.", "1 ", "+1", "://", "de89 ", "a/b", "é", "http://a,", ":", "aa11"] {
+        for text in [
+            "@",
+            "a@",
+            "a.",
+            "1 ",
+            "+1",
+            "://",
+            "de89 ",
+            "a/b",
+            "é",
+            "http://a,",
+            ":",
+            "aa11",
+        ] {
             let text = text.repeat(300_000);
             let started = std::time::Instant::now();
             tokens(&text, &mut |_| {});

@@ -46,7 +46,9 @@ pub fn within(value: &str, prefix: &str) -> bool {
     }
     CANONICAL.with(|buffers| {
         // Never borrowed twice: nothing below calls back. Outside if it were.
-        let Ok(mut buffers) = buffers.try_borrow_mut() else { return false };
+        let Ok(mut buffers) = buffers.try_borrow_mut() else {
+            return false;
+        };
         let (value_text, prefix_text) = &mut *buffers;
         canonical(value, value_text);
         canonical(prefix, prefix_text);
@@ -129,7 +131,12 @@ impl<'a> Path<'a> {
     }
 
     fn root(self) -> Root {
-        let slashes = self.text.chars().take(3).take_while(|&c| self.is_separator(c)).count();
+        let slashes = self
+            .text
+            .chars()
+            .take(3)
+            .take_while(|&c| self.is_separator(c))
+            .count();
         match slashes {
             0 => Root::Relative,
             2 => Root::TwoSlashes,
@@ -141,13 +148,18 @@ impl<'a> Path<'a> {
     /// with the slashes after it. Empty for plain paths.
     fn mark(self) -> &'a str {
         let end = if self.text.starts_with('~') {
-            self.text.find(|c| self.is_separator(c)).unwrap_or(self.text.len())
+            self.text
+                .find(|c| self.is_separator(c))
+                .unwrap_or(self.text.len())
         } else {
             let scheme = self
                 .text
                 .find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '+' | '-' | '.'))
                 .unwrap_or(0);
-            let after = self.text.get(scheme..).and_then(|rest| rest.strip_prefix(':'));
+            let after = self
+                .text
+                .get(scheme..)
+                .and_then(|rest| rest.strip_prefix(':'));
             let slashes = after.map_or(0, |rest| {
                 rest.len() - rest.trim_start_matches(['/', '\\']).len()
             });
@@ -155,7 +167,12 @@ impl<'a> Path<'a> {
                 // `C:x` is relative to another directory, `C:/x` is absolute.
                 Some(_) if scheme == 1 || (scheme > 1 && slashes > 0) => scheme + 1 + slashes,
                 // `file:x`: no slash needed, some readers take it.
-                Some(_) if self.text.get(..scheme).is_some_and(|s| s.eq_ignore_ascii_case("file")) => {
+                Some(_)
+                    if self
+                        .text
+                        .get(..scheme)
+                        .is_some_and(|s| s.eq_ignore_ascii_case("file")) =>
+                {
                     scheme + 1
                 }
                 _ => 0,
@@ -170,7 +187,11 @@ impl<'a> Path<'a> {
             .split(move |c| self.is_separator(c))
             .map(move |part| {
                 let bare = part.trim_matches(is_space);
-                if self.windows && matches!(bare, "" | "." | "..") { bare } else { part }
+                if self.windows && matches!(bare, "" | "." | "..") {
+                    bare
+                } else {
+                    part
+                }
             })
             .filter(|part| !matches!(*part, "" | "."))
     }
@@ -180,13 +201,20 @@ impl<'a> Path<'a> {
 /// spellings (`/out`, `/out/`, `out`, `.`) come back without a copy.
 fn normal(prefix: &str) -> Cow<'_, str> {
     let inner = prefix.trim_matches('/');
-    if inner.is_empty() || inner.split('/').all(|part| !matches!(part, "" | "." | "..")) {
+    if inner.is_empty()
+        || inner
+            .split('/')
+            .all(|part| !matches!(part, "" | "." | ".."))
+    {
         return Cow::Borrowed(prefix);
     }
     if inner == "." {
         return Cow::Borrowed("");
     }
-    let path = Path { text: prefix, windows: false };
+    let path = Path {
+        text: prefix,
+        windows: false,
+    };
     let root = path.root();
     let mut kept: Vec<&str> = Vec::new();
     for part in path.components() {
@@ -208,12 +236,22 @@ fn normal(prefix: &str) -> Cow<'_, str> {
 
 /// One reading of `value` against `prefix`.
 fn inside(value: &str, prefix: &str, windows: bool) -> bool {
-    let value = Path { text: value, windows };
-    let prefix_path = Path { text: prefix, windows: false };
+    let value = Path {
+        text: value,
+        windows,
+    };
+    let prefix_path = Path {
+        text: prefix,
+        windows: false,
+    };
     let same_mark = if windows {
         // The slashes may be spelled either way here.
         let slashed = |c| if c == '\\' { '/' } else { c };
-        value.mark().chars().map(slashed).eq(prefix_path.mark().chars().map(slashed))
+        value
+            .mark()
+            .chars()
+            .map(slashed)
+            .eq(prefix_path.mark().chars().map(slashed))
     } else {
         value.mark() == prefix_path.mark()
     };
@@ -255,7 +293,11 @@ struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     fn new(prefix: &'a str) -> Self {
         let prefix = prefix.trim_end_matches('/');
-        Self { prefix, at: 0, matched: 0 }
+        Self {
+            prefix,
+            at: 0,
+            matched: 0,
+        }
     }
 
     fn skip_climbs(&mut self) -> usize {
@@ -288,7 +330,11 @@ impl<'a> Wanted<'a> {
     fn up(&mut self, depth: usize) {
         if depth < self.matched {
             self.matched -= 1;
-            let done = self.prefix.get(..self.at).unwrap_or("").trim_end_matches('/');
+            let done = self
+                .prefix
+                .get(..self.at)
+                .unwrap_or("")
+                .trim_end_matches('/');
             self.at = done.rfind('/').map_or(0, |slash| slash + 1);
         }
     }

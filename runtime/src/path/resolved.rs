@@ -22,18 +22,29 @@ pub fn within_resolved(value: &str, prefixes: &[&str], base: Option<&path::Path>
         Some(Err(_)) => return false,
         None => None,
     };
-    prefixes.iter().any(|prefix| within_one(value, prefix, base.as_deref()))
+    prefixes
+        .iter()
+        .any(|prefix| within_one(value, prefix, base.as_deref()))
 }
 
 fn within_one(value: &str, prefix: &str, base: Option<&path::Path>) -> bool {
-    let is_relative = |text| Path { text, windows: false }.root() == Root::Relative;
+    let is_relative = |text| {
+        Path {
+            text,
+            windows: false,
+        }
+        .root()
+            == Root::Relative
+    };
     let lexically = if is_relative(value) && !is_relative(prefix) {
         // Its place is known here: the resolved comparison below judges the prefix.
         within(value, ".")
     } else {
         within(value, prefix)
     };
-    let Some(directory) = resolve(prefix, base).filter(|_| lexically) else { return false };
+    let Some(directory) = resolve(prefix, base).filter(|_| lexically) else {
+        return false;
+    };
     readings(value)
         .iter()
         .all(|reading| resolve(reading, base).is_some_and(|path| path.starts_with(&directory)))
@@ -41,7 +52,10 @@ fn within_one(value: &str, prefix: &str, base: Option<&path::Path>) -> bool {
 
 /// Where `text` leads. `None` on any doubt.
 fn resolve(text: &str, base: Option<&path::Path>) -> Option<PathBuf> {
-    let path = Path { text, windows: false };
+    let path = Path {
+        text,
+        windows: false,
+    };
     if !path.mark().is_empty() {
         return None;
     }
@@ -93,19 +107,45 @@ mod tests {
         symlink(root.join("base"), root.join("alias")).unwrap();
         let base = root.join("base").to_str().unwrap().to_owned();
         let within = |value: &str| within_resolved(&format!("{base}/{value}"), &[&base], None);
-        for inside in ["", "new", "sub/new/deeper", "inner/x", "inner/../x", "file", "sub/../file", "a b"] {
+        for inside in [
+            "",
+            "new",
+            "sub/new/deeper",
+            "inner/x",
+            "inner/../x",
+            "file",
+            "sub/../file",
+            "a b",
+        ] {
             assert!(within(inside), "{inside}");
         }
         for outside in [
-            "link", "link/x", "link/../x", "dangling", "dangling/x", "loop", "../other", "new/../x",
-            "file/x", "%6cink/x", "sub\\..\\link\\x",
+            "link",
+            "link/x",
+            "link/../x",
+            "dangling",
+            "dangling/x",
+            "loop",
+            "../other",
+            "new/../x",
+            "file/x",
+            "%6cink/x",
+            "sub\\..\\link\\x",
         ] {
             assert!(!within(outside), "{outside}");
         }
         let (sub, alias) = (format!("{base}/sub"), root.join("alias"));
-        assert!(within_resolved(&format!("{base}/inner/x"), &["/nowhere", &base], None));
+        assert!(within_resolved(
+            &format!("{base}/inner/x"),
+            &["/nowhere", &base],
+            None
+        ));
         assert!(!within_resolved(&format!("{base}/inner/x"), &[], None));
-        assert!(within_resolved(&format!("{}/x", alias.display()), &[alias.to_str().unwrap()], None));
+        assert!(within_resolved(
+            &format!("{}/x", alias.display()),
+            &[alias.to_str().unwrap()],
+            None
+        ));
 
         // Relative values need a base, and stay below it.
         assert!(!within_resolved("x", &["."], None));

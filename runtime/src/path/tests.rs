@@ -141,7 +141,10 @@ fn oracle(value: &str, prefix: &str) -> bool {
     let parts = |text: &str| {
         let slashes = text.bytes().take_while(|&b| b == b'/').count();
         let mut kept: Vec<String> = Vec::new();
-        for part in text.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        for part in text
+            .split('/')
+            .filter(|part| !part.is_empty() && *part != ".")
+        {
             if part == ".." && kept.last().is_some_and(|last| last != "..") {
                 kept.pop();
             } else if part != ".." || slashes == 0 {
@@ -183,7 +186,12 @@ proptest! {
 
 #[test]
 fn long_paths_take_linear_time() {
-    for value in ["a/../".repeat(200_000), "../".repeat(300_000), "%25".repeat(300_000), "\\".repeat(900_000)] {
+    for value in [
+        "a/../".repeat(200_000),
+        "../".repeat(300_000),
+        "%25".repeat(300_000),
+        "\\".repeat(900_000),
+    ] {
         let started = std::time::Instant::now();
         let _ = within(&value, "/a/b/c");
         let _ = within(&value, ".");

@@ -72,7 +72,9 @@ pub(super) fn rewrite(out: &mut String, mut each: impl FnMut(char, &mut String))
     let end = out.len();
     let mut at = 0;
     while at < end {
-        let Some(c) = out.get(at..).and_then(|rest| rest.chars().next()) else { break };
+        let Some(c) = out.get(at..).and_then(|rest| rest.chars().next()) else {
+            break;
+        };
         at += c.len_utf8();
         each(c, out);
     }
@@ -123,7 +125,9 @@ fn push_part(part: char, out: &mut String) -> Option<char> {
     out.push(part);
     let mut last = part;
     while last.is_ascii_hexdigit() {
-        let &[.., b'%', high, low] = out.as_bytes() else { return None };
+        let &[.., b'%', high, low] = out.as_bytes() else {
+            return None;
+        };
         let high = char::from(high).to_digit(16)?;
         let low = char::from(low).to_digit(16)?;
         let byte = u8::try_from(high * 16 + low).ok()?;
@@ -152,7 +156,9 @@ fn stand_in(byte: u8) -> char {
 
 /// The byte whose place `c` keeps.
 fn stood_for(c: char) -> Option<u8> {
-    u32::from(c).checked_sub(0xe_0000).and_then(|byte| u8::try_from(byte).ok())
+    u32::from(c)
+        .checked_sub(0xe_0000)
+        .and_then(|byte| u8::try_from(byte).ok())
 }
 
 /// Pops the stand-ins on top of the stack if they form one whole character.
@@ -183,10 +189,19 @@ fn compose_and_space(out: &mut String) {
     if is_plain(out) && out.is_ascii() {
         return;
     }
-    let mut composer = Composer { starter: None, marks: [('\0', 0); MARKS], len: 0, gap: false };
+    let mut composer = Composer {
+        starter: None,
+        marks: [('\0', 0); MARKS],
+        len: 0,
+        gap: false,
+    };
     let end = out.len();
     rewrite(out, |c, out| {
-        let c = if stood_for(c).is_some() { char::REPLACEMENT_CHARACTER } else { c };
+        let c = if stood_for(c).is_some() {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            c
+        };
         composer.take(c, out, end);
     });
     // `rewrite` has taken the old text away, so the new one starts at 0.
@@ -223,11 +238,16 @@ impl Composer {
 
     /// Insertion sort, stable, over at most [`MARKS`] entries.
     fn insert(&mut self, c: char, class: u8) {
-        let Some(marks) = self.marks.get_mut(..=self.len) else { return };
+        let Some(marks) = self.marks.get_mut(..=self.len) else {
+            return;
+        };
         if let Some(last) = marks.last_mut() {
             *last = (c, class);
         }
-        let at = marks.iter().position(|&(_, other)| other > class).unwrap_or(self.len);
+        let at = marks
+            .iter()
+            .position(|&(_, other)| other > class)
+            .unwrap_or(self.len);
         if let Some(tail) = marks.get_mut(at.min(self.len)..) {
             tail.rotate_right(1);
         }
@@ -236,11 +256,15 @@ impl Composer {
 
     /// Composes the starter with those of its marks that nothing blocks.
     fn combine(&mut self) {
-        let Some(mut starter) = self.starter else { return };
+        let Some(mut starter) = self.starter else {
+            return;
+        };
         let mut kept = 0;
         let mut blocked = 0;
         for at in 0..self.len {
-            let Some(&(mark, class)) = self.marks.get(at) else { break };
+            let Some(&(mark, class)) = self.marks.get(at) else {
+                break;
+            };
             match compose(starter, mark) {
                 Some(whole) if class > blocked => starter = whole,
                 _ => {
@@ -408,7 +432,10 @@ mod tests {
     fn a_chain_of_ligatures_decodes_without_recursion() {
         // U+32C1 is "2月" and ends in byte 0x81; U+32C0 is "1月": each completes the next.
         let chain = "%E3%8B%8".repeat(20_000) + "1";
-        assert_eq!(canonical_of(&chain[chain.len() - 200..]), oracle(&chain[chain.len() - 200..]));
+        assert_eq!(
+            canonical_of(&chain[chain.len() - 200..]),
+            oracle(&chain[chain.len() - 200..])
+        );
         assert!(!canonical_of(&chain).is_empty());
     }
 
@@ -439,11 +466,61 @@ mod tests {
     /// Short texts over an alphabet in which the steps meet often.
     fn tricky() -> impl Strategy<Value = String> {
         let piece = prop::sample::select(vec![
-            "%", "％", "%25", "2", "5", "４", "1", "4", "E", "f", "%EF%BC%85", "%E2%80%8B", "\u{200b}",
-            "C3", "%C3", "A9", "%A9", "é", "e", "\u{301}", "\u{323}", "\u{338}", "<", " ", "\u{a0}",
-            "\n", "\u{2028}", "\0", "%00", "\u{feff}", "\u{ad}", "㋁", "E3", "8B", "%8", "½", "\u{fdfa}",
-            "ﬁ", "한", "\u{1161}", "\u{11ab}", "\u{e00c3}", "\u{fffd}", "%F0%9F%98%80", "F0", "\u{b4}",
-            "\u{1f}", "\u{cc6}", "\u{cd5}", "\u{cc2}", "\u{ff9e}", "カ", "㏢", "%93", "%E2%85",
+            "%",
+            "％",
+            "%25",
+            "2",
+            "5",
+            "４",
+            "1",
+            "4",
+            "E",
+            "f",
+            "%EF%BC%85",
+            "%E2%80%8B",
+            "\u{200b}",
+            "C3",
+            "%C3",
+            "A9",
+            "%A9",
+            "é",
+            "e",
+            "\u{301}",
+            "\u{323}",
+            "\u{338}",
+            "<",
+            " ",
+            "\u{a0}",
+            "\n",
+            "\u{2028}",
+            "\0",
+            "%00",
+            "\u{feff}",
+            "\u{ad}",
+            "㋁",
+            "E3",
+            "8B",
+            "%8",
+            "½",
+            "\u{fdfa}",
+            "ﬁ",
+            "한",
+            "\u{1161}",
+            "\u{11ab}",
+            "\u{e00c3}",
+            "\u{fffd}",
+            "%F0%9F%98%80",
+            "F0",
+            "\u{b4}",
+            "\u{1f}",
+            "\u{cc6}",
+            "\u{cd5}",
+            "\u{cc2}",
+            "\u{ff9e}",
+            "カ",
+            "㏢",
+            "%93",
+            "%E2%85",
         ]);
         prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
     }

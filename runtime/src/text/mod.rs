@@ -116,7 +116,9 @@ mod tests {
     fn ignorable_characters_agree_with_a_second_source() {
         // The skeleton of the other crate drops exactly the default-ignorable ones.
         for c in (0..=0x10_ffff).filter_map(char::from_u32) {
-            let dropped = unicode_security::skeleton(c.encode_utf8(&mut [0; 4])).next().is_none();
+            let dropped = unicode_security::skeleton(c.encode_utf8(&mut [0; 4]))
+                .next()
+                .is_none();
             let annotation = ('\u{fff9}'..='\u{fffb}').contains(&c);
             assert_eq!(is_ignorable(c), dropped || annotation, "{c:?}");
         }

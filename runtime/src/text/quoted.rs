@@ -56,7 +56,10 @@ mod tests {
     fn nothing_can_break_the_line_or_turn_it_round() {
         assert_eq!(quote("plain text, é"), r#""plain text, é""#);
         assert_eq!(quote("to\nApproved: yes"), r#""to\u{a}Approved: yes""#);
-        assert_eq!(quote("\u{1b}[2J\u{202e}x\u{200b}\u{2028}"), r#""\u{1b}[2J\u{202e}x\u{200b}\u{2028}""#);
+        assert_eq!(
+            quote("\u{1b}[2J\u{202e}x\u{200b}\u{2028}"),
+            r#""\u{1b}[2J\u{202e}x\u{200b}\u{2028}""#
+        );
         assert_eq!(quote("a\"b\\u{a}"), r#""a\"b\\u{a}""#);
         assert_eq!(quote(""), "\"\"");
         assert_eq!(quote("\u{a0}\t"), r#""\u{a0}\u{9}""#);
@@ -65,6 +68,9 @@ mod tests {
     #[test]
     fn long_text_is_cut_and_its_length_told() {
         assert_eq!(quote(&"é".repeat(120)), format!("\"{}\"", "é".repeat(120)));
-        assert_eq!(quote(&"é".repeat(4000)), format!("\"{}…\" (4000 characters)", "é".repeat(120)));
+        assert_eq!(
+            quote(&"é".repeat(4000)),
+            format!("\"{}…\" (4000 characters)", "é".repeat(120))
+        );
     }
 }

@@ -99,16 +99,16 @@ mod tests {
     fn accents_and_look_alikes_come_off() {
         for (input, expected) in [
             ("dŕop", "drop"),
-            ("dr\u{43e}p", "drop"),             // Cyrillic o
-            ("dr\u{3bf}p", "drop"),             // Greek omicron
-            ("𝐝𝐫𝐨𝐩", "drop"),                   // mathematical
-            ("ｄｒｏｐ", "drop"),                // full width
-            ("d\u{334}r\u{489}op", "drop"),     // overlays
-            ("\u{430}dmin", "admin"),           // Cyrillic a
+            ("dr\u{43e}p", "drop"),         // Cyrillic o
+            ("dr\u{3bf}p", "drop"),         // Greek omicron
+            ("𝐝𝐫𝐨𝐩", "drop"),               // mathematical
+            ("ｄｒｏｐ", "drop"),           // full width
+            ("d\u{334}r\u{489}op", "drop"), // overlays
+            ("\u{430}dmin", "admin"),       // Cyrillic a
             ("\u{430}ttac\u{43a}er@evil.com", "attacker@evil.com"),
             ("DR\u{41e}P", "DROP"),
-            ("\u{406}NSERT", "INSERT"),         // Cyrillic I, prototype l
-            ("\u{399}NTO", "INTO"),             // Greek Iota
+            ("\u{406}NSERT", "INSERT"), // Cyrillic I, prototype l
+            ("\u{399}NTO", "INTO"),     // Greek Iota
             ("u\u{440}date", "update"),
             ("d\u{435}l\u{435}t\u{435}", "delete"),
             ("tr\u{fa}n\u{441}ate", "truncate"),
