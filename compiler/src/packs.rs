@@ -23,8 +23,27 @@ pub const fn heuristics() -> Option<Builtin> {
     HEURISTICS
 }
 
-const PACKS: &[Builtin] = &[];
-const HEURISTICS: Option<Builtin> = None;
+/// Embeds one file of `packs/`.
+macro_rules! builtin {
+    ($name:literal) => {
+        Builtin { name: $name, text: include_str!(concat!("../../packs/", $name, ".yaml")) }
+    };
+}
+
+const PACKS: &[Builtin] = &[
+    builtin!("bash"),
+    builtin!("browser"),
+    builtin!("filesystem"),
+    builtin!("gdrive"),
+    builtin!("git"),
+    builtin!("github"),
+    builtin!("gmail"),
+    builtin!("http"),
+    builtin!("memory"),
+    builtin!("slack"),
+    builtin!("sql"),
+];
+const HEURISTICS: Option<Builtin> = Some(builtin!("heuristics"));
 
 #[cfg(test)]
 mod tests {
