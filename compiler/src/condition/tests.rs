@@ -463,7 +463,7 @@ const BAD: &[(&str, &str, &str, &str)] = &[
         "`evil.com`",
     ),
     ("host(args.x) > 1", "> 1", "compared by size", "itself"),
-    ("args.x == 1 args.y == 2", "args.y", "found `args`", ""),
+    ("args.x == 1 args.y == 2", "args", "found `args`", ""),
     ("args.x == 1 and", "", "too early", ""),
     ("(args.x == 1", "", "too early", ""),
     ("args.x == 1)", ")", "found `)`", ""),
@@ -481,7 +481,7 @@ fn errors_name_the_mistake_and_the_fix() {
         assert!(
             error.message.contains(message)
                 && error.help.as_deref().unwrap_or_default().contains(help)
-                && (got == *part || text.contains(" args.y == 2")),
+                && got == *part,
             "`{text}` underlines `{got}`: {error:#?}"
         );
     }

@@ -8,7 +8,7 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::RegexError;
 use super::cursor::Cursor;
-use super::native::{back_reference, checked, look_around, too_long};
+use super::native::{ascii_not_boundary, back_reference, checked, look_around, too_long};
 use super::node::{Set, balanced, set};
 use super::units::Units;
 
@@ -53,7 +53,7 @@ pub fn javascript(pattern: &str) -> Result<String, RegexError> {
         return Err(RegexError::new("the regex is too large", 0, pattern.len())
             .help("use smaller counts, or sets without characters beyond U+FFFF such as `[ -~]`"));
     };
-    checked(out, 0, pattern)
+    checked(out, 0, pattern, ascii_not_boundary())
 }
 
 struct Parser<'a> {

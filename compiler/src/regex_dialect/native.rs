@@ -1,11 +1,14 @@
 //! The native dialect: Rust `regex` syntax with flags beside it.
 
+use regex_syntax::hir::{Look, LookSet};
+
 use super::RegexError;
 
 /// Longest pattern, in bytes.
 pub(super) const MAX_PATTERN: usize = 64 * 1024;
-/// Deepest nesting of groups and classes.
-pub(super) const MAX_DEPTH: u32 = 100;
+/// Deepest nesting, as `regex-syntax` counts it: a group around a repeat is two. Its
+/// own default, so that what passes here is not refused later.
+pub(super) const MAX_DEPTH: u32 = 250;
 
 /// Checks a pattern in Rust syntax and folds the flags (`i`, `s`, `m`, `x`) into it.
 ///
@@ -47,7 +50,7 @@ pub fn native(pattern: &str, flags: &str) -> Result<String, RegexError> {
         format!("(?{flags})")
     };
     let translated = format!("{prefix}{pattern}");
-    checked(translated, prefix.len(), pattern)
+    checked(translated, prefix.len(), pattern, ascii_not_boundary())
 }
 
 /// Refuses patterns beyond [`MAX_PATTERN`].
@@ -67,11 +70,12 @@ pub(super) fn too_long(pattern: &str) -> Result<(), RegexError> {
 }
 
 /// Parses `translated` as the `regex` crate will, and maps errors to the pattern
-/// that starts at byte `shift` in it.
+/// that starts at byte `shift` in it. See [`ascii_not_boundary`] for `not_empty`.
 pub(super) fn checked(
     translated: String,
     shift: usize,
     pattern: &str,
+    not_empty: LookSet,
 ) -> Result<String, RegexError> {
     let parsed = regex_syntax::ParserBuilder::new()
         .utf8(true)
@@ -82,17 +86,25 @@ pub(super) fn checked(
         Ok(hir) => hir,
         Err(error) => return Err(map(&error, shift, pattern)),
     };
-    whole_characters(&hir, pattern)?;
+    not_on_nothing(&hir, pattern, not_empty)?;
     Ok(translated)
 }
 
-/// An ASCII `\B` holds between the bytes of one character. Once something is
-/// consumed, matching is at a character's border again; a match of nothing is not.
-fn whole_characters(hir: &regex_syntax::hir::Hir, pattern: &str) -> Result<(), RegexError> {
+/// The assertions that an empty match must not rest on in most dialects: an ASCII
+/// `\B` holds between the bytes of one character too. Once something is consumed,
+/// matching is at a character's border again; a match of nothing is not.
+pub(super) fn ascii_not_boundary() -> LookSet {
+    LookSet::singleton(Look::WordAsciiNegate)
+}
+
+/// Refuses an empty match that may rest on one of `looks`.
+fn not_on_nothing(
+    hir: &regex_syntax::hir::Hir,
+    pattern: &str,
+    looks: LookSet,
+) -> Result<(), RegexError> {
     let properties = hir.properties();
-    let inside = properties
-        .look_set()
-        .contains(regex_syntax::hir::Look::WordAsciiNegate);
+    let inside = !properties.look_set().intersect(looks).is_empty();
     if inside && properties.minimum_len() == Some(0) {
         let start = pattern.find("\\B").unwrap_or(0);
         return Err(RegexError::new(

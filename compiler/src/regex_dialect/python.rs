@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange, Look};
 
 use super::RegexError;
 use super::cursor::Cursor;
 use super::javascript::MAX_OUTPUT;
-use super::native::{back_reference, checked, look_around, too_long};
+use super::native::{ascii_not_boundary, back_reference, checked, look_around, too_long};
 use super::node::{Node, Set, alt, concat, set};
 use super::python_class::{self as class, Kind};
 
@@ -60,7 +60,9 @@ pub fn python_whole(pattern: &str) -> Result<String, RegexError> {
     let Some(inner) = node.print(MAX_OUTPUT) else {
         return Err(RegexError::new("the regex is too large", 0, pattern.len()));
     };
-    checked(format!("\\A(?:{inner})\\z"), 0, pattern)
+    // In Python `\B` does not hold in the empty text, here it does.
+    let boundaries = ascii_not_boundary().insert(Look::WordUnicodeNegate);
+    checked(format!("\\A(?:{inner})\\z"), 0, pattern, boundaries)
 }
 
 #[derive(Clone, Copy, Default)]
@@ -469,10 +471,6 @@ impl<'a> Parser<'a> {
             self.cursor.next();
             if boundary.starts_with("\\b") || boundary.starts_with("\\B") {
                 self.words = true;
-            }
-            if c == 'B' {
-                // Python: `\B` does not hold in the empty text.
-                return Ok(Escape::Look(look(boundary)));
             }
             return Ok(Escape::Look(look(boundary)));
         }
