@@ -1,6 +1,44 @@
-//! Placeholder for the language of `when:` strings.
+//! The language of `when:` strings: text in, [`Cond`] or errors out.
+//!
+//! Parsing ([`parse_expr`]) makes a syntax tree with byte spans; lowering checks
+//! types, looks lists up and yields the resolved condition. Nothing here knows
+//! which file the text came from: the caller maps byte offsets to positions.
+//!
+//! The language in brief:
+//!
+//! ```text
+//! any sql(args.query).verb in [drop, truncate] and not args.dry_run == true
+//! args.amount > 1000 or domain(args.to) not in @partners
+//! args.path within ["./out"]      args.cc exists      args.id is number
+//! args.name matches /^tmp_/i      args.items[*].email contains "@corp"
+//! args.to.count > 5               calls(this) > 20 per 1h
+//! provenance(args.to) in [untrusted, unproven]
+//! ```
+//!
+//! `not` binds tighter than `and`, `and` tighter than `or`.
+//! `exists` is only a postfix. `count(args.x)` is the same as `args.x.count`.
 
-use crate::policy::{Cond, ListItem, Pos, Scalar};
+mod ast;
+mod display;
+mod items;
+mod limits;
+mod literal;
+mod lower;
+mod parser;
+mod similar;
+mod subject;
+#[cfg(test)]
+mod tests;
+mod values;
+
+pub use ast::{
+    Comparison, Expr, Op, OpKind, Regex, Span, Subject, SubjectKind, Test, Value, ValueKind,
+};
+pub use items::list_item;
+pub use limits::{MAX_DEPTH, MAX_TESTS, MAX_TEXT};
+pub use parser::parse_expr;
+
+use crate::policy::{Cond, ListItem, Pos};
 
 /// What lowering needs to know from outside.
 pub struct Context<'a> {
@@ -25,37 +63,30 @@ pub struct Error {
     pub end: usize,
 }
 
+impl Error {
+    pub(crate) fn new(message: impl Into<String>, span: Span) -> Error {
+        Error {
+            message: message.into(),
+            help: None,
+            start: span.start,
+            end: span.end,
+        }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Error {
+        self.help = Some(help.into());
+        self
+    }
+}
+
 /// Parses and resolves the text of one `when:`.
 ///
 /// # Errors
-/// Not written yet.
-pub fn parse(text: &str, _context: &Context<'_>) -> Result<Cond, Vec<Error>> {
-    if text.trim_end().ends_with('>') {
-        return Err(vec![Error {
-            message: "a value is missing".to_owned(),
-            help: None,
-            start: text.len(),
-            end: text.len(),
-        }]);
-    }
-    Ok(Cond::All(Vec::new()))
-}
-
-/// Reads one item of a list from its text.
 ///
-/// # Errors
-/// A `*` elsewhere, or a domain that is none.
-pub fn list_item(text: &str) -> Result<ListItem, Error> {
-    let domain = |d: &str| !d.is_empty() && !d.contains('*');
-    match (text.strip_prefix("*@"), text.strip_prefix("*.")) {
-        (Some(d), _) if domain(d) => Ok(ListItem::AtDomain(d.to_ascii_lowercase())),
-        (_, Some(d)) if domain(d) => Ok(ListItem::Below(d.to_ascii_lowercase())),
-        _ if !text.contains('*') => Ok(ListItem::Scalar(Scalar::Str(text.to_owned()))),
-        _ => Err(Error {
-            message: format!("`*` cannot stand here in `{text}`"),
-            help: Some("`*` stands only in `*@corp.com` and `*.corp.com`".to_owned()),
-            start: 0,
-            end: text.len(),
-        }),
-    }
+/// One error for the first syntax error, or all errors of meaning in the order
+/// of the text. Text beyond [`MAX_TEXT`], [`MAX_DEPTH`] or [`MAX_TESTS`] is an error.
+/// Takes time linear in the text, apart from the lists it names.
+pub fn parse(text: &str, context: &Context<'_>) -> Result<Cond, Vec<Error>> {
+    let expr = parse_expr(text)?;
+    lower::lower(&expr, context)
 }
