@@ -148,4 +148,7 @@ codes! {
     SERVER_KIND = "B0601";
     /// A URL that is not an `http` or `https` one.
     URL = "B0602";
+
+    /// A rule or pattern that cannot be compiled.
+    CANNOT_BUILD = "B0701";
 }

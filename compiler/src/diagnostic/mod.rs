@@ -5,6 +5,7 @@
 //! text or JSON. Knows nothing of what the policies mean.
 
 mod codes;
+mod compile;
 mod page;
 mod pages;
 mod quote;
@@ -12,6 +13,7 @@ mod render;
 mod source;
 
 pub use codes::Code;
+pub use compile::of_compile_errors;
 pub use page::{Page, all_codes, explain};
 pub use quote::{escape, is_invisible, plain, quote};
 pub use render::{human, json, short};

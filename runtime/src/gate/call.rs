@@ -21,11 +21,6 @@ impl<'a> Call<'a> {
         tool: &'a str,
         arguments: Option<&'a [u8]>,
     ) -> Self {
-        Self {
-            server,
-            tool,
-            arguments,
-            message: None,
-        }
+        Self { server, tool, arguments, message: None }
     }
 }

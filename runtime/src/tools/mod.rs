@@ -6,7 +6,9 @@
 mod definition;
 mod heuristics;
 mod lock;
+mod schema;
+mod words;
 
 pub use definition::{DefinitionError, ToolDefinition};
 pub use heuristics::{Derived, Heuristics, LabelHeuristics};
-pub use lock::{Lock, LockError, LockedTool};
+pub use lock::{Change, Lock, LockError, LockedTool};
