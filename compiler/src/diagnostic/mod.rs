@@ -15,7 +15,7 @@ mod source;
 pub use codes::Code;
 pub use compile::of_compile_errors;
 pub use page::{Page, all_codes, explain};
-pub use quote::{is_invisible, plain, quote};
+pub use quote::{escape, is_invisible, plain, quote};
 pub use render::{human, json, short};
 pub use source::{Source, SourceMap, Span};
 
@@ -213,6 +213,12 @@ impl Sink {
         } else {
             self.dropped += 1;
         }
+    }
+
+    /// Whether more are only counted: suggestions for them are not worth the time.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.list.len() >= KEPT
     }
 
     /// How many errors there were so far.

@@ -31,6 +31,16 @@ pub fn plain(text: &str) -> String {
     out
 }
 
+/// As [`plain`], however long.
+#[must_use]
+pub fn escape(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        push_visible(&mut out, c);
+    }
+    out
+}
+
 fn push_visible(out: &mut String, c: char) {
     match c {
         '\n' => out.push_str("\\n"),

@@ -37,7 +37,13 @@ pub struct Source {
     pub text: String,
     /// Byte offsets at which lines start.
     lines: Vec<u32>,
+    /// How many characters start before every [`STEP`]th byte; empty if all are ASCII.
+    /// Columns stay cheap on a policy that is one line of megabytes.
+    marks: Vec<u32>,
 }
+
+/// The distance of the marks of a [`Source`], in bytes.
+const STEP: usize = 256;
 
 impl Source {
     fn new(name: String, text: String) -> Self {
@@ -47,7 +53,36 @@ impl Source {
             .filter(|&(_, byte)| byte == b'\n')
             .map(|(at, _)| u32::try_from(at + 1).unwrap_or(u32::MAX));
         let lines = std::iter::once(0).chain(starts).collect();
-        Self { name, text, lines }
+        let marks = if text.is_ascii() {
+            Vec::new()
+        } else {
+            let mut before = 0;
+            let chunks = text.as_bytes().chunks(STEP);
+            chunks
+                .map(|chunk| {
+                    let mark = before;
+                    before += starts_in(chunk);
+                    mark
+                })
+                .collect()
+        };
+        Self {
+            name,
+            text,
+            lines,
+            marks,
+        }
+    }
+
+    /// How many characters start before the byte `offset`.
+    fn chars_before(&self, offset: usize) -> u32 {
+        let offset = offset.min(self.text.len());
+        if self.text.is_empty() || self.marks.is_empty() {
+            return u32::try_from(offset).unwrap_or(u32::MAX);
+        }
+        let mark = (offset / STEP).min(self.marks.len() - 1);
+        let rest = self.text.as_bytes().get(mark * STEP..offset);
+        self.marks.get(mark).copied().unwrap_or(0) + rest.map_or(0, starts_in)
     }
 
     /// Line and column (in characters) of a byte offset, both from 1. Offsets inside
@@ -60,9 +95,8 @@ impl Source {
         while !self.text.is_char_boundary(end) {
             end -= 1;
         }
-        let column = self.text.get(start..end).map_or(0, |s| s.chars().count());
-        let narrow = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        (narrow(line), narrow(column + 1))
+        let column = self.chars_before(end) - self.chars_before(start);
+        (u32::try_from(line).unwrap_or(u32::MAX), column + 1)
     }
 
     /// The byte offset at which the line with the number `line` (from 1) starts.
@@ -73,6 +107,12 @@ impl Source {
             .copied()
             .filter(|&start| (start as usize) <= self.text.len())
     }
+}
+
+/// How many characters start in these bytes of UTF-8.
+fn starts_in(bytes: &[u8]) -> u32 {
+    let count = bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// The files of one compilation, in the order they were read.
@@ -129,6 +169,18 @@ impl SourceMap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_are_right_on_long_lines() {
+        let text = "aé€\u{10348}".repeat(500);
+        let mut map = SourceMap::default();
+        map.add("a", format!("x\n{text}"));
+        let source = map.file(0).unwrap();
+        for (column, (at, _)) in text.char_indices().enumerate() {
+            let place = source.line_column(u32::try_from(at + 2).unwrap());
+            assert_eq!(place, (2, u32::try_from(column + 1).unwrap()));
+        }
+    }
 
     #[test]
     fn columns_count_characters_and_offsets_are_clamped() {

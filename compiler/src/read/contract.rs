@@ -106,13 +106,18 @@ pub(crate) fn read(
             node.span
         };
         let message = format!("{what} must be a mapping, but this is {}", node.describe());
+        let mut help = "write the contract's keys below the name, or remove the entry: an entry without them would switch off what a pack says about this tool".to_owned();
+        if cx.dialect == Dialect::Contracts {
+            help = format!("{help} ({})", cx.assumed());
+        }
         cx.report(
             Diagnostic::new(Code::WRONG_TYPE, place, message)
                 .here("expected a mapping")
-                .help("write the contract's keys below the name, or remove the entry: an entry without them would switch off what a pack says about this tool"),
+                .help(help),
         );
         return None;
     }
+    let errors = cx.sink.errors();
     let fields = cx.fields(node, &what, CONTRACT_KEYS)?;
     let of = |key: &str| format!("`{key}` of {}", quote(name));
     let mut entry = Entry {
@@ -178,7 +183,9 @@ pub(crate) fn read(
             .one_of(node, &of("extends"), &[("pack", ())])
             .map(|()| key);
     }
-    half_measures(cx, &entry, &fields);
+    if cx.sink.errors() == errors {
+        half_measures(cx, &entry, &fields);
+    }
     Some(entry)
 }
 

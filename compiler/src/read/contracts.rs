@@ -10,12 +10,12 @@ use std::collections::HashSet;
 
 /// Reads a whole file of contracts.
 pub(crate) fn read(cx: &mut Cx<'_>, root: &Node) -> File {
-    let what = format!("this file, read as {} {}", cx.dialect.name(), cx.because);
+    let what = cx.dialect.this();
     let help = "write one entry a tool, e.g. `send_email: {exfiltrating: true, sink_params: [to]}`";
     let mut lists = Lists::default();
     let mut file = File::default();
     let root = merged(cx, root);
-    for (name, span, value) in cx.entries(&root, &what, help).unwrap_or_default() {
+    for (name, span, value) in cx.entries(&root, what, help).unwrap_or_default() {
         let value = merged(cx, value);
         file.tools
             .extend(contract::read(cx, &mut lists, (name, span), &value));

@@ -20,6 +20,15 @@ pub(crate) struct Cx<'a> {
     pub because: String,
 }
 
+/// Where a mapping stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    /// It is the file.
+    Top,
+    /// Somewhere in the file.
+    Inner,
+}
+
 /// A mapping whose keys are known words, each at most once.
 pub(crate) struct Fields<'n> {
     entries: Vec<(&'n str, Span, &'n Node)>,
@@ -302,12 +311,33 @@ impl Cx<'_> {
         }
     }
 
+    /// How the file is read, and why.
+    pub(crate) fn assumed(&self) -> String {
+        format!("this file is read as {} {}", self.dialect.name(), self.because)
+    }
+
+    /// The whole file as a mapping with known keys. Messages say how the file is read.
+    pub(crate) fn top<'n>(&mut self, root: &'n Node, known: &[&str]) -> Option<Fields<'n>> {
+        let what = self.dialect.this();
+        self.known(root, what, known, Level::Top)
+    }
+
     /// A mapping with known keys; unknown ones are reported.
     pub(crate) fn fields<'n>(
         &mut self,
         node: &'n Node,
         what: &str,
         known: &[&str],
+    ) -> Option<Fields<'n>> {
+        self.known(node, what, known, Level::Inner)
+    }
+
+    fn known<'n>(
+        &mut self,
+        node: &'n Node,
+        what: &str,
+        known: &[&str],
+        level: Level,
     ) -> Option<Fields<'n>> {
         let help = format!("write a mapping with the keys {}", words(known));
         let entries = self.entries(node, what, &help)?;
@@ -317,23 +347,40 @@ impl Cx<'_> {
             .copied()
             .filter(|k| entries.iter().any(|(name, ..)| name == k))
             .collect();
-        for (name, span, _) in &entries {
-            if !known.contains(name) {
-                self.unknown_key(name, *span, what, known, &present);
+        for (name, span, value) in &entries {
+            if known.contains(name) {
+                continue;
+            }
+            if level == Level::Top && super::dialect::is_contract(value) {
+                self.stray_contract(name, *span);
+            } else {
+                self.unknown_key(name, *span, what, (known, &present), level);
             }
         }
         Some(Fields { entries })
     }
 
+    /// Reports a contract at the top of a file that is not one of contracts.
+    fn stray_contract(&mut self, name: &str, span: Span) {
+        let message = format!("the contract of {} cannot stand here", quote(name));
+        let native = "contracts and rules together make a native policy: write `version: 1`, and the contracts below `tools:`";
+        let help = format!("{native} ({})", self.assumed());
+        self.report(Diagnostic::new(Code::UNKNOWN_KEY, span, message).help(help));
+    }
+
     /// Reports an unknown key; suggests a known one that is not there yet.
-    pub(crate) fn unknown_key(
+    fn unknown_key(
         &mut self,
         name: &str,
         span: Span,
         what: &str,
-        known: &[&str],
-        present: &[&str],
+        (known, present): (&[&str], &[&str]),
+        level: Level,
     ) {
+        if self.sink.is_full() {
+            self.report(Diagnostic::new(Code::UNKNOWN_KEY, span, String::new()));
+            return;
+        }
         let free: Vec<&str> = known
             .iter()
             .copied()
@@ -341,11 +388,18 @@ impl Cx<'_> {
             .collect();
         let message = format!("unknown key {} in {what}", quote(name));
         let mut diagnostic = Diagnostic::new(Code::UNKNOWN_KEY, span, message);
-        diagnostic = match nearest(name, &free) {
-            Some(meant) => diagnostic
-                .here(format!("did you mean `{meant}`?"))
-                .suggest(span, meant),
-            None => diagnostic.help(format!("the keys here are {}", words(known))),
+        let top = (level == Level::Top).then(|| self.assumed());
+        diagnostic = match (nearest(name, &free), top) {
+            (Some(meant), top) => {
+                diagnostic.help = top;
+                diagnostic
+                    .here(format!("did you mean `{meant}`?"))
+                    .suggest(span, meant)
+            }
+            (None, None) => diagnostic.help(format!("the keys here are {}", words(known))),
+            (None, Some(top)) => {
+                diagnostic.help(format!("the keys here are {} ({top})", words(known)))
+            }
         };
         self.report(diagnostic);
     }

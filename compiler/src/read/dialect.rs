@@ -24,6 +24,15 @@ impl Dialect {
             Self::Native => "a native policy",
         }
     }
+
+    /// The same, of the file at hand.
+    pub(crate) const fn this(self) -> &'static str {
+        match self {
+            Self::Contracts => "this contract file",
+            Self::Rules => "this file of rules",
+            Self::Native => "this native policy",
+        }
+    }
 }
 
 /// Keys of a contract.
@@ -61,6 +70,9 @@ pub(crate) const NATIVE_KEYS: &[&str] = &[
 /// Top-level keys that only a native policy has, besides `version`.
 const NATIVE_ONLY: &[&str] = &["packs", "heuristics", "lists", "tools", "assert"];
 
+/// How many keys of a value are looked at.
+const MOST_KEYS: usize = 64;
+
 /// The dialect of a file, and why, to be put into messages.
 ///
 /// A key decides only where its value does not look like a contract: a tool may well
@@ -70,12 +82,12 @@ pub(crate) fn detect(root: &Node) -> (Dialect, String) {
         return (Dialect::Contracts, String::new());
     };
     let because = |key: &str| format!("because of the key {}", quote(key));
-    let keys = || {
-        entries
-            .iter()
-            .filter_map(|(key, value)| Some((key.as_text()?, value)))
-            .filter(|(_, value)| !is_contract(value))
-    };
+    let others: Vec<(&str, &Node)> = entries
+        .iter()
+        .filter_map(|(key, value)| Some((key.as_text()?, value)))
+        .filter(|(_, value)| !is_contract(value))
+        .collect();
+    let keys = || others.iter().copied();
     if let Some((key, _)) = keys().find(|(key, _)| *key == "version") {
         return (Dialect::Native, because(key));
     }
@@ -99,10 +111,11 @@ pub(crate) fn detect(root: &Node) -> (Dialect, String) {
 }
 
 /// Whether a value has a key of a contract, or one close to it.
-fn is_contract(value: &Node) -> bool {
+pub(crate) fn is_contract(value: &Node) -> bool {
     value.as_map().is_some_and(|entries| {
         entries
             .iter()
+            .take(MOST_KEYS)
             .filter_map(|(key, _)| key.as_text())
             .any(|key| key == "<<" || nearest(key, CONTRACT_KEYS).is_some())
     })

@@ -92,7 +92,8 @@ impl Lists {
             path.push((current, index + 1));
             match raw.get(other) {
                 None => {
-                    let names: Vec<&str> = raw.keys().map(String::as_str).take(MOST_NAMES).collect();
+                    let most = if cx.sink.is_full() { 0 } else { MOST_NAMES };
+                    let names: Vec<&str> = raw.keys().map(String::as_str).take(most).collect();
                     unknown(cx, other, span, &names);
                 }
                 Some((defined, _)) if open.contains(other) => {
@@ -154,7 +155,11 @@ impl Lists {
 
     /// The names of the lists, sorted; the first few thousand, for suggestions.
     pub(crate) fn names(&self) -> Vec<&str> {
-        self.lists.keys().map(String::as_str).take(MOST_NAMES).collect()
+        self.lists
+            .keys()
+            .map(String::as_str)
+            .take(MOST_NAMES)
+            .collect()
     }
 
     /// The items of a list, without their places.

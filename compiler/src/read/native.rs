@@ -13,8 +13,7 @@ use crate::policy::Assertion;
 /// Reads a whole native policy.
 pub(crate) fn read(cx: &mut Cx<'_>, root: &Node) -> File {
     let mut file = File::default();
-    let what = format!("this file, read as {} {}", cx.dialect.name(), cx.because);
-    let Some(fields) = cx.fields(root, &what, NATIVE_KEYS) else {
+    let Some(fields) = cx.top(root, NATIVE_KEYS) else {
         return file;
     };
     version(cx, &fields, root.span);
@@ -93,12 +92,9 @@ fn top(span: Span) -> Span {
 
 fn version(cx: &mut Cx<'_>, fields: &Fields<'_>, root: Span) {
     let Some(node) = fields.get("version") else {
-        let because = cx.because.clone();
-        let message = format!("this file, read as a native policy {because}, has no `version`");
-        cx.report(
-            Diagnostic::new(Code::VERSION, top(root), message)
-                .help("write `version: 1` on the first line"),
-        );
+        let help = format!("write `version: 1` on the first line ({})", cx.assumed());
+        let message = "this native policy has no `version`";
+        cx.report(Diagnostic::new(Code::VERSION, top(root), message).help(help));
         return;
     };
     let one = matches!(&node.value, Value::Scalar(s)

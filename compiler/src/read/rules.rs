@@ -31,8 +31,7 @@ pub(crate) struct Defaults {
 /// Reads a whole file of rules.
 pub(crate) fn read(cx: &mut Cx<'_>, root: &Node) -> File {
     let mut file = File::default();
-    let what = format!("this file, read as {} {}", cx.dialect.name(), cx.because);
-    let Some(fields) = cx.fields(root, &what, RULES_KEYS) else {
+    let Some(fields) = cx.top(root, RULES_KEYS) else {
         return file;
     };
     let mut lists = Lists::default();

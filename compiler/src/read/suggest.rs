@@ -5,29 +5,41 @@
 /// Differences of letter case, `-` for `_`, a few wrong letters, and one word being a
 /// long part of the other count as near.
 pub(crate) fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
-    if word.chars().count() > 60 {
+    if word.len() > 60 {
         return None;
     }
-    let plain = |s: &str| -> String {
-        s.chars()
-            .filter(|c| !matches!(c, '_' | '-' | ' '))
-            .flat_map(char::to_lowercase)
-            .collect()
-    };
     let word = plain(word);
-    let allowed = (word.chars().count() / 3).min(3);
-    let edits = known
-        .iter()
-        .map(|k| (distance(&word, &plain(k)), *k))
-        .filter(|&(d, _)| d <= allowed)
-        .min_by_key(|&(d, _)| d);
+    let length = word.chars().count();
+    let allowed = (length / 3).min(3);
+    let mut best: Option<(usize, &'k str)> = None;
+    for &k in known {
+        // Most words are ruled out by their lengths alone.
+        let letters = k.bytes().filter(|b| !matches!(b, b'_' | b'-' | b' ')).count();
+        if letters.abs_diff(length) > allowed && k.is_ascii() {
+            continue;
+        }
+        let edits = distance(&word, &plain(k));
+        if edits <= allowed && best.is_none_or(|(least, _)| edits < least) {
+            best = Some((edits, k));
+        }
+    }
     let part = || {
-        known.iter().find(|k| {
-            let k = plain(k);
-            word.len() >= 4 && k.len() >= 4 && (k.starts_with(&word) || word.starts_with(&k))
+        known.iter().copied().find(|k| {
+            word.len() >= 4 && k.len() >= 4 && {
+                let k = plain(k);
+                k.starts_with(&word) || word.starts_with(&k)
+            }
         })
     };
-    edits.map(|(_, k)| k).or_else(|| part().copied())
+    best.map(|(_, k)| k).or_else(part)
+}
+
+/// The word without what spellings differ in.
+fn plain(word: &str) -> String {
+    word.chars()
+        .filter(|c| !matches!(c, '_' | '-' | ' '))
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 /// Edits (insert, remove, replace, swap neighbours) between two short words.

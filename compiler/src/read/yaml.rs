@@ -5,7 +5,7 @@
 //! alias was used. Nothing here recurses on the file's nesting.
 
 use super::node::{Node, Scalar, Value};
-use crate::diagnostic::{Code, Diagnostic, Sink, Source, Span, quote};
+use crate::diagnostic::{Code, Diagnostic, Sink, Source, Span, escape, quote};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -344,7 +344,7 @@ impl<'a> Builder<'a, '_> {
         } else {
             "look for an open bracket or quote, a missing space after `:`, or uneven indentation at or above this place"
         };
-        let message = format!("this is not valid YAML: {}", crate::diagnostic::plain(info));
+        let message = format!("this is not valid YAML: {}", escape(info));
         self.sink
             .push(Diagnostic::new(Code::SYNTAX, span, message).help(help));
     }

@@ -35,7 +35,10 @@ pub(super) fn contracts(files: &mut [File], packs: Vec<Pack>, sink: &mut Sink) -
             },
             None => entry,
         };
-        if let Some(pack) = covered(&key, &base) {
+        // An entry that is read only in part drops what its author has written wrongly.
+        if sink.errors() == 0
+            && let Some(pack) = covered(&key, &base)
+        {
             warn_dropped(&entry, pack, sink);
         }
         out.insert((key, Layer::User), entry.into_contract(Layer::User));

@@ -69,6 +69,7 @@ fn large_and_odd_files_are_read_in_time() {
         ("many keys", (0..100_000).map(|n| format!("k{n}: 1\n")).collect()),
         ("unknown keys", format!("a: {{{}}}", (0..50_000).map(|n| format!("k{n}: 1,")).collect::<String>())),
         ("one line", format!("a: {{x: {}}}", "'é' ,".repeat(100_000))),
+        ("json", format!("{{{}\"é\":{{}}}}", (0..30_000).map(|n| format!("\"tool{n}\":{{\"sink_params\":[\"to\"]}},")).collect::<String>())),
         ("long text", format!("a: '{}", "é".repeat(1 << 20))),
         ("comment", "#".repeat(4 << 20)),
         ("white space", " ".repeat(1 << 20)),
