@@ -24,7 +24,8 @@ pub(super) fn encode(nfa: &NFA, anchored: bool) -> Vec<u8> {
                 (NFA_BYTES, 0)
             }
             State::Dense(dense) => {
-                edges.extend(dense.iter().map(|t| edge(t.start, t.end, t.next)));
+                let next = |byte| dense.matches_byte(byte).map(|next| edge(byte, byte, next));
+                edges.extend((0..=255).filter_map(next));
                 (NFA_BYTES, 0)
             }
             State::Union { alternates } => {

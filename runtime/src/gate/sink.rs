@@ -290,7 +290,7 @@ impl SinkGate<'_, '_> {
         pass: &mut Pass,
     ) -> Result<Option<SinkVerdict>, Corrupt> {
         let mut result = Ok(None);
-        address::destinations(value, &mut |destination| {
+        let _ = address::destinations(value, &mut |destination| {
             match self.destination(destination, leaf, sink, scratch, pass) {
                 Ok(None) => ControlFlow::Continue(()),
                 ended => {

@@ -18,7 +18,6 @@ const BELOW: u32 = 1 << 31;
 /// An open container of the arguments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
-    pub array: bool,
     /// First of its positions in the stack of active positions, and the one after its last.
     active: u32,
     own_end: u32,
@@ -129,7 +128,7 @@ impl<'a> Walk<'_, '_, 'a> {
             }
         }
         let own_end = self.scratch.active.len() as u32;
-        self.scratch.frames.push(Frame { array, active: active as u32, own_end, index: 0, step, sink, top });
+        self.scratch.frames.push(Frame { active: active as u32, own_end, index: 0, step, sink, top });
         Ok(())
     }
 

@@ -14,6 +14,77 @@ pub(super) fn hidden(text: &str, mut each: impl FnMut(String)) {
     if let Some(plain) = unescaped(text) {
         each(plain);
     }
+    if let Some(plain) = spelt_out(text) {
+        each(plain);
+    }
+}
+
+/// `text` with `eve (at) evil [dot] com` and `eve @ evil . com` written as an address;
+/// `None` if nothing in it looks so. The bare words ` at ` and ` dot ` count only in a
+/// text that has both.
+fn spelt_out(text: &str) -> Option<String> {
+    let has = |word: &[u8]| {
+        let mut windows = text.as_bytes().windows(word.len());
+        windows.any(|window| window.eq_ignore_ascii_case(word))
+    };
+    let bare = has(b" dot ") && has(b" at ");
+    let bracketed = || {
+        text.match_indices([')', ']', '}', '>']).any(|(at, _)| {
+            let before = text.get(..at).unwrap_or_default().trim_end().as_bytes();
+            let ends = |word: &[u8]| {
+                let tail = before.get(before.len().saturating_sub(word.len())..);
+                tail.is_some_and(|tail| tail.eq_ignore_ascii_case(word))
+            };
+            ends(b"at") || ends(b"dot")
+        })
+    };
+    if !bare && !text.contains(" @") && !text.contains("@ ") && !bracketed() {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut any = false;
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let spaced = rest.trim_start();
+        if (rest.len() > spaced.len() || matches!(c, '(' | '[' | '{' | '<' | '@'))
+            && let Some((sign, after)) = spelt_sign(spaced, bare && spaced.len() < rest.len())
+        {
+            out.push(sign);
+            any |= rest.len() - after.len() > 1;
+            rest = after;
+        } else if spaced.len() < rest.len() {
+            // All of the white space at once: what follows it has been looked at.
+            out.push(' ');
+            rest = spaced;
+        } else {
+            out.push(c);
+            rest = rest.get(c.len_utf8()..)?;
+        }
+    }
+    any.then_some(out)
+}
+
+/// The `@` or `.` that `text` starts with in words, and what follows it.
+fn spelt_sign(text: &str, bare: bool) -> Option<(char, &str)> {
+    if let Some(after) = text.strip_prefix('@') {
+        return Some(('@', after.trim_start()));
+    }
+    let bracketed = text.strip_prefix(['(', '[', '{', '<']);
+    let words = bracketed.map_or(text, str::trim_start);
+    let (sign, len) = [("at", '@'), ("dot", '.')]
+        .iter()
+        .find(|(word, _)| {
+            let start = words.as_bytes().get(..word.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(word.as_bytes()))
+        })
+        .map(|(word, sign)| (*sign, word.len()))?;
+    let after = words.get(len..)?;
+    if bracketed.is_some() {
+        let after = after.trim_start().strip_prefix([')', ']', '}', '>'])?;
+        return Some((sign, after.trim_start()));
+    }
+    let next = after.trim_start();
+    (bare && next.len() < after.len()).then_some((sign, next))
 }
 
 const fn sextet(byte: u8) -> Option<u32> {
@@ -229,6 +300,19 @@ mod tests {
     fn wrapped_base64_is_decoded_whole() {
         let text = "YXR0YWNrZXIt\r\nd2l0aC1hLWxvbmct\nbmFtZUBldmlsLmNvbQ==";
         assert!(all(text).contains(&"attacker-with-a-long-name@evil.com".to_owned()));
+    }
+
+    #[test]
+    fn spelt_out_addresses_are_read() {
+        for text in [
+            "write eve (at) evil [dot] com",
+            "write eve[AT]evil{ dot }com",
+            "write eve at evil dot com",
+            "write eve @ evil (dot) com",
+        ] {
+            assert_eq!(all(text), ["write eve@evil.com"], "{text}");
+        }
+        assert!(all("meet me at noon, (attention) that format) a@b.c").is_empty());
     }
 
     #[test]

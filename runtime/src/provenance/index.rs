@@ -16,6 +16,9 @@ use std::hash::{BuildHasher, RandomState};
 
 /// Shorter tokens identify nobody and are not kept.
 pub(super) const MIN_TOKEN_BYTES: usize = 3;
+/// Longer tokens are data (an image written as a URL), not kept, and counted as
+/// dropped: a few of them would push out all others.
+pub(super) const MAX_TOKEN_BYTES: usize = 8 * 1024;
 
 /// How a token is compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -144,7 +147,7 @@ impl Index {
             let lengths = self.lengths.entry(*head).or_default();
             if let Err(at) = lengths.binary_search(&len) {
                 lengths.insert(at, len);
-                self.overhead += size_of::<u32>() + 16;
+                self.overhead += size_of::<u32>() + 48;
             }
         }
         self.overhead += Self::cost(mark);

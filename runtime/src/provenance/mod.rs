@@ -27,7 +27,7 @@ mod tree;
 pub use labels::{FieldRule, LabelStep, OutputLabels};
 
 use crate::{Label, address, text};
-use index::{Found, Index, MIN_TOKEN_BYTES, Shape};
+use index::{Found, Index, MAX_TOKEN_BYTES, MIN_TOKEN_BYTES, Shape};
 use names::Names;
 use record::Recorder;
 use serde_json::Value;
@@ -80,8 +80,7 @@ pub struct Origin<'a> {
     pub field: &'a str,
 }
 
-/// What is known of a destination. Of several pieces the one recorded first is named,
-/// as far as it is still kept.
+/// What is known of a destination. Of several pieces with one label, one is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Evidence<'a> {
     /// A whole trusted leaf is equal to the destination.
@@ -97,7 +96,7 @@ pub struct Evidence<'a> {
 
 /// Buffers for asking, kept between questions. Asking allocates only while a
 /// destination is longer than every one before and than what was reserved.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Scratch {
     folded: String,
     reading: String,
@@ -117,6 +116,12 @@ impl Scratch {
             digits: text(),
             hashes: Vec::with_capacity(bytes.saturating_mul(2).saturating_add(1)),
         }
+    }
+}
+
+impl fmt::Debug for Scratch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scratch").finish_non_exhaustive()
     }
 }
 
@@ -210,7 +215,6 @@ impl Provenance {
             return;
         }
         let mut folded = std::mem::take(&mut self.folded);
-        folded.clear();
         text::fold(text, &mut folded);
         if tokens == Tokens::Kept {
             self.keep_tokens(&folded, label, mark);
@@ -244,11 +248,16 @@ impl Provenance {
     fn keep_tokens(&mut self, folded: &str, label: Label, mark: &Mark) {
         let mut spare = std::mem::take(&mut self.spare);
         let index = &mut self.tokens;
-        address::tokens(folded, |token| {
-            if token.text.len() >= MIN_TOKEN_BYTES {
+        let mut too_long = 0;
+        address::tokens(folded, &mut |token| {
+            if token.text.len() > MAX_TOKEN_BYTES {
+                too_long += 1;
+            } else if token.text.len() >= MIN_TOKEN_BYTES {
                 let shape = Shape::Token(token.kind);
                 index.add(token.text, shape, label, mark);
-                if reading::untagged(token.text, &mut spare) {
+                if reading::untagged(token.text, &mut spare)
+                    || reading::in_punycode(token, &mut spare)
+                {
                     index.add(&spare, shape, label, mark);
                 }
             }
@@ -257,6 +266,7 @@ impl Provenance {
             index.add(digits, Shape::Digits, label, mark);
         });
         self.spare = spare;
+        self.note_dropped(too_long);
     }
 
     /// What is known of a destination, given as it would be forwarded.
@@ -272,7 +282,6 @@ impl Provenance {
         } = scratch;
         let trusted = self.vouches(destination, reading);
 
-        folded.clear();
         text::fold(destination, folded);
         let whole = folded.trim();
         let mut found = Found::default();

@@ -29,11 +29,11 @@ impl Names {
     /// The number of a server's tool. Once the table is full, new ones share a number
     /// that names none of them.
     pub(super) fn id(&mut self, server: Option<&str>, tool: &str) -> u32 {
-        let row = (server.map(|s| cut(s).into()), cut(tool).into());
+        let row: Row = (server.map(|s| cut(s).into()), cut(tool).into());
         if let Some(id) = self.ids.get(&row) {
             return *id;
         }
-        let cost = 2 * (row.0.as_ref().map_or(0, |s: &Box<str>| s.len()) + row.1.len() + 48);
+        let cost = 2 * (row.0.as_ref().map_or(0, |s| s.len()) + row.1.len() + 48);
         let Ok(id) = u32::try_from(self.rows.len()) else {
             return 0;
         };

@@ -1,6 +1,8 @@
 //! Other ways to write the same destination: what to compare beside the canonical
 //! form itself. Only ever used to find more, never to vouch.
 
+use crate::address::{self, Token, TokenKind};
+
 /// Schemes whose destination is all that follows the colon.
 const OPAQUE_SCHEMES: [&str; 12] = [
     "mailto", "tel", "sms", "smsto", "mms", "sip", "sips", "xmpp", "im", "acct", "callto", "skype",
@@ -89,6 +91,24 @@ pub(super) fn untagged(folded: &str, out: &mut String) -> bool {
     }
     out.push_str(rest);
     any
+}
+
+/// Writes a recorded host or address with an international domain as it travels, with
+/// `xn--` labels. Returns whether it is one. Allocates; for recording only.
+pub(super) fn in_punycode(token: Token<'_>, out: &mut String) -> bool {
+    if token.text.is_ascii() {
+        return false;
+    }
+    match (token.kind, token.text.split_once('@')) {
+        (TokenKind::Host, None) => address::host(token.text, out).is_ok(),
+        (TokenKind::Email, Some((local, domain))) => {
+            let named = address::host(domain, out).is_ok();
+            out.insert(0, '@');
+            out.insert_str(0, local);
+            named
+        }
+        _ => false,
+    }
 }
 
 /// Writes `folded` without its spaces. Returns whether there were any.

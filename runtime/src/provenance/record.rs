@@ -334,17 +334,19 @@ fn is_error(members: &Map<String, Value>) -> bool {
 /// What `_meta.ifc` says of the thing it stands on: a label that everything in it has
 /// at least. A word that this crate does not know is no praise.
 fn wire_floor(members: &Map<String, Value>) -> Label {
-    let Some(Value::Object(ifc)) = members.get("_meta").and_then(|meta| meta.get("ifc")) else {
-        return Label::Trusted;
+    let word = |said: &Value| match said.as_str() {
+        Some("trusted" | "high") => Label::Trusted,
+        Some("observed") => Label::Observed,
+        _ => Label::Untrusted,
     };
-    ["label", "integrity"]
-        .iter()
-        .filter_map(|name| ifc.get(*name))
-        .map(|said| match said.as_str() {
-            Some("trusted" | "high") => Label::Trusted,
-            Some("observed") => Label::Observed,
-            _ => Label::Untrusted,
-        })
-        .max()
-        .unwrap_or(Label::Trusted)
+    match members.get("_meta").and_then(|meta| meta.get("ifc")) {
+        None | Some(Value::Null) => Label::Trusted,
+        Some(Value::Object(ifc)) => ["label", "integrity"]
+            .iter()
+            .filter_map(|name| ifc.get(*name))
+            .map(word)
+            .max()
+            .unwrap_or(Label::Trusted),
+        Some(said) => word(said),
+    }
 }

@@ -92,9 +92,7 @@ fn every_dress_of_a_recorded_address_is_found() {
         "attacker\u{200b}@evil.com",
         " attacker@evil.com\n",
         "attacker @ evil.com",
-        "https://evil.com/?q=1",
         "http://evil.com",
-        "https://www.evil.com/",
         // One recipient in two elements of a list.
         "attacker@",
         "evil.com",
@@ -174,6 +172,20 @@ fn short_destinations_are_only_found_by_their_tokens() {
     provenance.record_text(&source(1), "text", "the general channel", Label::Untrusted);
     assert_eq!(ask(&provenance, "gener"), "");
     assert_eq!(ask(&provenance, "genera"), "u");
+}
+
+#[test]
+fn an_international_domain_is_found_in_punycode() {
+    let mut provenance = Provenance::default();
+    let text = "eve@b\u{fc}cher.example or https://h\u{f6}lle.example/x";
+    provenance.record_text(&source(1), "text", text, Label::Untrusted);
+    for destination in [
+        "eve@xn--bcher-kva.example",
+        "https://xn--hlle-5qa.example/y",
+        "eve@B\u{dc}CHER.example",
+    ] {
+        assert_eq!(ask(&provenance, destination), "u", "{destination}");
+    }
 }
 
 // ---- trust
@@ -619,7 +631,7 @@ impl Oracle {
         let mut folded = String::new();
         text::fold(input, &mut folded);
         let mut tokens = Vec::new();
-        address::tokens(&folded, |token| {
+        address::tokens(&folded, &mut |token| {
             tokens.push((token.kind, token.text.to_owned()))
         });
         self.pieces.push((label, folded, tokens));
@@ -740,7 +752,7 @@ fn cost_of_a_thousand_outputs() {
     let outputs: Vec<Value> = (0..1000)
         .map(|n| {
             let line = format!("Message {n} from user{n}@mail{n}.example about https://site{n}.example/p/{n}, see you soon. ");
-            let mut text = line.repeat(1);
+            let mut text = line;
             while text.len() < 2048 {
                 text.push_str("The quick brown fox jumps over the lazy dog, and so on and so forth. ");
             }

@@ -11,4 +11,4 @@ mod words;
 
 pub use definition::{DefinitionError, ToolDefinition};
 pub use heuristics::{Derived, Heuristics, LabelHeuristics};
-pub use lock::{Lock, LockError, LockedTool};
+pub use lock::{Change, Lock, LockError, LockedTool};
