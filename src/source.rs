@@ -64,7 +64,7 @@ impl CompileFailure {
 pub fn print_diagnostics(diagnostics: &Diagnostics) {
     if !diagnostics.is_empty() {
         // If standard error is gone there is nobody left to tell.
-        let _ = write!(anstream::stderr(), "{}", diagnostic::render::human(diagnostics, colour()));
+        let _ = write!(anstream::stderr(), "{}", diagnostic::human(diagnostics, colour()));
     }
 }
 

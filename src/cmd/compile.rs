@@ -3,7 +3,7 @@
 use crate::cli::CompileArgs;
 use crate::output::{ERROR, Failure, Outcome};
 use crate::source::{self, CompileFailure};
-use bouncer_compiler::diagnostic::render;
+use bouncer_compiler::diagnostic as render;
 use bouncer_compiler::policy::Policy;
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::plan::glob;
