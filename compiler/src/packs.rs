@@ -19,12 +19,34 @@ pub const fn all() -> &'static [Builtin] {
 
 /// The heuristics for tools that no contract names.
 #[must_use]
-pub const fn heuristics() -> Option<Builtin> {
+pub const fn heuristics() -> Builtin {
     HEURISTICS
 }
 
-const PACKS: &[Builtin] = &[];
-const HEURISTICS: Option<Builtin> = None;
+/// A built-in file by its name.
+macro_rules! builtin {
+    ($name:literal) => {
+        Builtin {
+            name: $name,
+            text: include_str!(concat!("../../packs/", $name, ".yaml")),
+        }
+    };
+}
+
+const PACKS: &[Builtin] = &[
+    builtin!("bash"),
+    builtin!("browser"),
+    builtin!("filesystem"),
+    builtin!("gdrive"),
+    builtin!("git"),
+    builtin!("github"),
+    builtin!("gmail"),
+    builtin!("http"),
+    builtin!("memory"),
+    builtin!("slack"),
+    builtin!("sql"),
+];
+const HEURISTICS: Builtin = builtin!("heuristics");
 
 #[cfg(test)]
 mod tests {
@@ -33,16 +55,14 @@ mod tests {
     #[test]
     fn every_file_is_embedded() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../packs");
-        let Ok(entries) = std::fs::read_dir(folder) else {
-            return;
-        };
-        let mut files: Vec<String> = entries
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .filter_map(|name| name.strip_suffix(".yaml").map(ToOwned::to_owned))
             .collect();
         files.sort();
         let mut embedded: Vec<String> = PACKS.iter().map(|pack| pack.name.to_owned()).collect();
-        embedded.extend(HEURISTICS.map(|file| file.name.to_owned()));
+        embedded.push(HEURISTICS.name.to_owned());
         embedded.sort();
         assert_eq!(files, embedded);
     }

@@ -291,6 +291,12 @@ pub(super) const PAGES: &[Page] = &[
         "servers:\n  db: {url: \"localhost:9\"}\n",
         "Write for example `http://127.0.0.1:9000/mcp`.",
     ]),
+    page(Code::CANNOT_BUILD, "a rule or pattern cannot be compiled", [
+        "The rule is well-formed, but its condition multiplies into too many rows, or a pattern is too large for any automaton.",
+        "Every call has to be judged in bounded time, so the compiler refuses what would not fit.",
+        "rules:\n  - {tool: a, match: {q: {regex: '(?:\\w{1000}){1000}'}}, action: deny}\n",
+        "Split the rule, write `in [..]` instead of many `or`s, or make counted repeats smaller.",
+    ]),
 ];
 
 #[cfg(test)]
@@ -303,13 +309,7 @@ mod tests {
         assert_eq!(pages, Code::ALL);
         assert!(pages.is_sorted());
         for page in PAGES {
-            let texts = [page.title, page.means, page.why, page.fix    page(Code::CANNOT_BUILD, "a rule or pattern cannot be compiled", [
-        "The rule is well-formed, but its condition multiplies into too many rows, or a pattern is too large for any automaton.",
-        "Every call has to be judged in bounded time, so the compiler refuses what would not fit.",
-        "rules:\n  - {tool: a, match: {q: {regex: '(?:\\w{1000}){1000}'}}, action: deny}\n",
-        "Split the rule, write `in [..]` instead of many `or`s, or make counted repeats smaller.",
-    ]),
-];
+            let texts = [page.title, page.means, page.why, page.fix];
             assert!(texts.iter().all(|text| !text.is_empty()), "{}", page.code);
         }
     }
