@@ -119,10 +119,10 @@ pub fn case(seed: u64) -> Case {
                     server,
                     tool,
                     arguments: arguments::arguments(rng),
-                    attempt: if rng.chance(5) {
-                        Attempt::AfterApproval
-                    } else {
-                        Attempt::First
+                    attempt: match rng.below(20) {
+                        0 => Attempt::AfterApproval,
+                        1 => Attempt::ApprovedOnce,
+                        _ => Attempt::First,
                     },
                     now_ms,
                 });

@@ -103,7 +103,12 @@ fn contract(rng: &mut Rng, lines: &mut Lines) -> Contract {
         if rng.chance(80) {
             Path(vec![Segment::Key((*rng.pick(KEYS)).to_owned())])
         } else {
-            path(rng)
+            // A contract names an argument, never all of them.
+            let mut path = path(rng);
+            if path.0.is_empty() {
+                path.0.push(Segment::Key("to".to_owned()));
+            }
+            path
         }
     };
     let constrained = rng.chance(30);

@@ -4,10 +4,11 @@
 //! each of restrictive/permissive × plain/negated; all four read the same
 //! [`Outcome`]s. See [`Judge::leaf_satisfies`].
 
+use super::json::{self, Json};
 use super::leaves::{self, Leaf};
 use super::{number, paths, shared, text};
 use bouncer_compiler::policy::{
-    Compare, Cond, ListItem, Op, Path, Quantifier, Scalar, Subject, Test, TypeName, View,
+    Compare, Cond, ListItem, Op, Path, Quantifier, Scalar, Segment, Subject, Test, TypeName, View,
 };
 use bouncer_runtime::Label;
 use regex::Regex;
@@ -114,7 +115,7 @@ impl Judge<'_> {
             (Subject::Arg(_, View::Value), _) => {
                 vec![self.value(&test.op, value, &leaves::text(value), true)]
             }
-            (Subject::Arg(_, view), _) => vec![self.viewed(&test.op, *view, value)],
+            (Subject::Arg(_, view), _) => self.viewed(&test.op, *view, value),
             _ => unreachable!("counts have no leaves"),
         }
     }
@@ -136,7 +137,7 @@ impl Judge<'_> {
             (Subject::Arg(_, View::Value), _) => {
                 self.value(&test.op, value, &leaves::text(value), false)
             }
-            (Subject::Arg(_, view), _) => self.viewed(&test.op, *view, value),
+            (Subject::Arg(_, view), _) => self.viewed(&test.op, *view, value)[0],
             _ => unreachable!("counts have no leaves"),
         }
     }
@@ -198,23 +199,23 @@ impl Judge<'_> {
         }
     }
 
-    /// The test on a view of the leaf. Its values are compared as they are.
-    fn viewed(&self, op: &Op, view: View, value: &Scalar) -> Outcome {
-        if *op == Op::Exists {
-            return known(true);
-        }
+    /// The test on a view of the leaf. Its values are compared as they are. Hosts and
+    /// domains are read from the plain and from the canonical form; if either cannot be
+    /// read, or a query names nothing, the test cannot be evaluated.
+    fn viewed(&self, op: &Op, view: View, value: &Scalar) -> Vec<Outcome> {
         let Scalar::Str(text) = value else {
-            return UNKNOWN;
+            return vec![UNKNOWN];
         };
-        let values = match view {
+        let forms = [text::plain(text), text::canonical(text)];
+        let readings: Option<Vec<Vec<String>>> = match view {
             View::Value => unreachable!("not a view"),
-            View::Host => shared::host(text).map(|host| vec![host]),
-            View::Domain => shared::domain(text).map(|domain| vec![domain]),
-            View::SqlVerb(dialect) => shared::sql_verbs(text, dialect),
-            View::SqlTable(dialect) => shared::sql_tables(text, dialect),
+            View::Host => forms.iter().map(|form| Some(vec![shared::host(form)?])).collect(),
+            View::Domain => forms.iter().map(|form| Some(vec![shared::domain(form)?])).collect(),
+            View::SqlVerb(dialect) => shared::sql_verbs(text, dialect).map(|verbs| vec![verbs]),
+            View::SqlTable(dialect) => shared::sql_tables(text, dialect).map(|names| vec![names]),
         };
-        let Some(values) = values else {
-            return UNKNOWN;
+        let Some(readings) = readings.filter(|all| !all.iter().any(Vec::is_empty)) else {
+            return vec![UNKNOWN];
         };
         let holds = |value: &String| match op {
             Op::Equals(literal) => *literal == Scalar::Str(value.clone()),
@@ -225,10 +226,13 @@ impl Judge<'_> {
             }),
             _ => self.string(op, value),
         };
-        Outcome {
-            may: values.iter().any(holds),
-            must: !values.is_empty() && values.iter().all(holds),
-        }
+        readings
+            .iter()
+            .map(|values| Outcome {
+                may: values.iter().any(holds),
+                must: values.iter().all(holds),
+            })
+            .collect()
     }
 
     fn string(&self, op: &Op, text: &str) -> bool {
@@ -281,6 +285,12 @@ fn equal(value: &Scalar, form: &str, literal: &Scalar, by_text: bool) -> bool {
         }
         (Scalar::Bool(left), Scalar::Bool(right)) => left == right,
         (Scalar::Str(_), Scalar::Str(right)) => form == right,
+        // A text that is a number is that number, too.
+        (Scalar::Str(_), Scalar::Number(number)) => {
+            by_text
+                && matches!(json::parse(form.as_bytes()), Some(Json::Number(text))
+                    if text == form && number::compare(&text, number).is_eq())
+        }
         _ => by_text && form == leaves::text(literal),
     }
 }
@@ -326,6 +336,25 @@ fn counts(op: &Op, count: usize) -> bool {
         Op::Compare(compare, bound) => compares(*compare, &count, bound),
         Op::Equals(Scalar::Number(bound)) => number::compare(&count, bound).is_eq(),
         _ => false,
+    }
+}
+
+/// The condition with `[*]` left out of its paths: arrays are transparent anyway.
+pub fn without_each(cond: &Cond) -> Cond {
+    let all = |parts: &[Cond]| parts.iter().map(without_each).collect();
+    match cond {
+        Cond::All(parts) => Cond::All(all(parts)),
+        Cond::Any(parts) => Cond::Any(all(parts)),
+        Cond::Not(inner) => Cond::Not(Box::new(without_each(inner))),
+        Cond::Test(test) => {
+            let mut test = test.clone();
+            if let Subject::Arg(path, _) | Subject::Count(path) | Subject::Provenance(path) =
+                &mut test.subject
+            {
+                path.0.retain(|segment| *segment != Segment::Each);
+            }
+            Cond::Test(test)
+        }
     }
 }
 

@@ -111,13 +111,11 @@ fn follow<'a>(node: &'a Json, steps: &[Segment], found: &mut Vec<&'a Json>) {
                 if index == *wanted as usize {
                     follow(item, rest, found);
                 }
+                follow(item, steps, found);
             }
         }
-        (Segment::Each, Json::Array(items)) => {
-            for item in items {
-                follow(item, rest, found);
-            }
-        }
+        // Arrays are transparent anyway.
+        (Segment::Each, _) => follow(node, rest, found),
         _ => {}
     }
 }
@@ -166,11 +164,11 @@ pub fn written(path: &Path) -> String {
                 }
                 text.push_str(key);
             }
-            Segment::Index(index) => text.push_str(&format!("[{index}]")),
-            Segment::Each => text.push_str("[*]"),
+            Segment::Index(index) => text.push_str(&format!(".{index}")),
+            Segment::Each => {}
         }
     }
-    text
+    if text.is_empty() { "args".to_owned() } else { text }
 }
 
 #[test]

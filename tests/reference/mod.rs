@@ -27,8 +27,8 @@ use bouncer_runtime::{Stage, Verdict};
 use condition::{Judge, Picks};
 use json::Json;
 use leaves::Leaf;
-use provenance::Provenance;
 use regex::Regex;
+use shared::Seen;
 use std::collections::{HashMap, HashSet};
 
 /// A call to judge.
@@ -85,7 +85,7 @@ pub struct Reference {
     changed: HashSet<ToolId>,
     attempts: HashMap<ToolId, Vec<u64>>,
     approvals: HashSet<(String, String, String)>,
-    seen: Provenance,
+    seen: Seen,
 }
 
 impl Reference {
@@ -113,14 +113,14 @@ impl Reference {
             }
         }
         Self {
-            policy: policy.clone(),
+            policy: without_each(policy),
             regexes,
             any_pin: false,
             pinned: HashMap::new(),
             changed: HashSet::new(),
             attempts: HashMap::new(),
             approvals: HashSet::new(),
-            seen: Provenance::default(),
+            seen: Seen::default(),
         }
     }
 
@@ -168,15 +168,23 @@ impl Reference {
 
     /// Records what a call returned.
     pub fn record(&mut self, server: Option<&str>, tool: &str, result: &serde_json::Value) {
+        // The labels of a changed tool were chosen for another definition.
+        let id = tool_id(server, tool);
+        let known = !self.any_pin || (self.pinned.contains_key(&id) && !self.changed.contains(&id));
+        if !known {
+            self.seen.record(result, None, None);
+            return;
+        }
         let outputs = self
             .contract(server, tool)
             .and_then(|found| found.contract.outputs);
-        self.seen.record(result, outputs.as_ref());
+        let by_name = self.policy.heuristics.as_ref().map(|all| &all.labels);
+        self.seen.record(result, outputs.as_ref(), by_name);
     }
 
     /// Records text that reached the agent by another way.
     pub fn record_untrusted(&mut self, value: &serde_json::Value) {
-        self.seen.untrusted(value);
+        self.seen.record(value, None, None);
     }
 
     /// Remembers a human's approval of one destination. `tool` is the full name.
@@ -200,12 +208,26 @@ impl Reference {
                 .or_default()
                 .push(now_ms);
         }
+        // Nobody is asked twice about a call that a human has approved as a whole.
+        let approved = attempt == Attempt::ApprovedOnce;
+        let lift = |decision: RefDecision| match decision.stage {
+            Stage::Rule if approved && decision.verdict == Verdict::Ask => Some(RefDecision {
+                verdict: Verdict::Allow,
+                ..decision
+            }),
+            Stage::SinkGate
+                if approved && decision.verdict == Verdict::Ask && decision.question.is_none() =>
+            {
+                None
+            }
+            _ => Some(decision),
+        };
         let found = self.contract(call.server, call.tool);
         let stages = [
             self.pinning(call),
             found
                 .as_ref()
-                .filter(|_| attempt == Attempt::First)
+                .filter(|_| attempt == Attempt::First && self.is_counted(call))
                 .and_then(|found| self.budget(found, call, now_ms)),
             found
                 .as_ref()
@@ -213,10 +235,12 @@ impl Reference {
             self.policy
                 .rules
                 .as_ref()
-                .map(|rules| self.rule(rules, call, &arguments, now_ms)),
+                .and_then(|rules| self.rule(rules, call, &arguments, now_ms))
+                .and_then(lift),
             found
                 .as_ref()
-                .and_then(|found| self.sink_gate(found, call, &arguments)),
+                .and_then(|found| self.sink_gate(found, call, &arguments))
+                .and_then(lift),
         ];
         let mut strictest = RefDecision::new(Verdict::Allow, Stage::Default, None);
         // From the last stage to the first, so that the earlier one wins among equals.
@@ -260,7 +284,16 @@ impl Reference {
                 }
             }
         }
-        let definition = self.pinned.get(&tool_id(server, tool))?;
+        let unlisted;
+        let definition = match self.pinned.get(&tool_id(server, tool)) {
+            Some(definition) => definition,
+            // Where nothing was ever listed, a tool is known by its name alone.
+            None if !self.any_pin => {
+                unlisted = ToolDefinition::from_json(serde_json::json!({ "name": tool })).ok()?;
+                &unlisted
+            }
+            None => return None,
+        };
         let derived = self.policy.heuristics.as_ref()?.derive(definition);
         let at = Pos::default();
         Some(Found {
@@ -291,8 +324,18 @@ impl Reference {
         })
     }
 
+    /// Attempts are counted for tools that are pinned, or while nothing is: a server or
+    /// a client that makes up names must not fill the memory. Calls of others end in
+    /// "ask" without anything to approve.
+    fn is_counted(&self, call: &RefCall<'_>) -> bool {
+        !self.any_pin || self.pinned.contains_key(&tool_id(call.server, call.tool))
+    }
+
     /// Attempts of the tool in the half-open window that ends now, this one included.
     fn calls(&self, call: &RefCall<'_>, window_ms: Option<u64>, now_ms: u64) -> usize {
+        if !self.is_counted(call) {
+            return 1;
+        }
         self.attempts
             .get(&tool_id(call.server, call.tool))
             .into_iter()
@@ -360,7 +403,7 @@ impl Reference {
         call: &RefCall<'_>,
         arguments: &Json,
         now_ms: u64,
-    ) -> RefDecision {
+    ) -> Option<RefDecision> {
         let name = full_name(call.server, call.tool);
         let applying: Vec<(usize, &Rule)> = rules
             .rules
@@ -428,11 +471,13 @@ impl Reference {
         });
         let (verdict, index) = strictest.unwrap();
         match rules.rules.get(index) {
-            Some(rule) => RefDecision {
+            Some(rule) => Some(RefDecision {
                 rule: Some(index),
                 ..RefDecision::new(verdict, Stage::Rule, Some(rule.at))
-            },
-            None => RefDecision::new(verdict, Stage::Rule, fallback.at),
+            }),
+            // Nobody wrote that this call may pass.
+            None if verdict == Verdict::Allow => None,
+            None => Some(RefDecision::new(verdict, Stage::Rule, fallback.at)),
         }
     }
 
@@ -451,11 +496,7 @@ impl Reference {
                 .contains(&(name.clone(), param.to_owned(), destination.to_owned()))
         };
         let objection = sinks::judge(&found.contract, arguments, &self.seen, &approved)?;
-        let at = objection
-            .destination
-            .as_ref()
-            .and_then(|destination| destination.at)
-            .unwrap_or(found.contract.at);
+        let at = found.contract.at;
         let question = objection
             .destination
             .filter(|_| objection.verdict == Verdict::Ask)
@@ -465,6 +506,14 @@ impl Reference {
             ..RefDecision::new(objection.verdict, Stage::SinkGate, found.at(at))
         })
     }
+}
+
+fn without_each(policy: &Policy) -> Policy {
+    let mut policy = policy.clone();
+    for rule in policy.rules.iter_mut().flat_map(|rules| &mut rules.rules) {
+        rule.condition = condition::without_each(&rule.condition);
+    }
+    policy
 }
 
 /// A contract, written or derived.

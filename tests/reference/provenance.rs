@@ -129,9 +129,9 @@ fn label_of(root: &Json, node: &Json, outputs: Option<&Outputs>) -> Option<Label
 fn found(value: &str, piece: &str) -> bool {
     let value = text::folded(value);
     (value.chars().count() >= MIN_CHARS && text::folded(piece).contains(&value))
-        || shared::tokens(piece)
+        || shared::tokens(&text::folded(piece))
             .iter()
-            .any(|token| value.contains(&text::folded(token)))
+            .any(|token| value.contains(token.as_str()))
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use super::json::Json;
 use super::leaves;
-use super::provenance::Provenance;
-use super::{condition, shared};
-use bouncer_compiler::policy::{Contract, Path, Pos, Segment, TrustedDestination, TrustedForm};
+use super::shared::{self, Seen};
+use super::condition;
+use bouncer_compiler::policy::{Contract, Path, Segment, TrustedDestination, TrustedForm};
 use bouncer_runtime::{Label, Verdict};
 
 /// A value that data would go to.
@@ -13,8 +13,6 @@ pub struct Destination {
     pub param: String,
     /// The value, as it would be forwarded.
     pub text: String,
-    /// Where the sink was declared, if it was.
-    pub at: Option<Pos>,
 }
 
 /// What the sink gate says where it does not let the call pass.
@@ -29,7 +27,7 @@ pub struct Objection {
 pub fn judge(
     contract: &Contract,
     arguments: &Json,
-    seen: &Provenance,
+    seen: &Seen,
     approved: &dyn Fn(&str, &str) -> bool,
 ) -> Option<Objection> {
     let destinations = destinations(contract, arguments);
@@ -77,41 +75,52 @@ fn destinations(contract: &Contract, arguments: &Json) -> Vec<Destination> {
     if !declared.iter().any(|node| has_leaf(node)) {
         for (name, value) in members {
             texts(value, &mut |text| {
-                push(&mut found, name.clone(), &text, None);
+                push(&mut found, name.clone(), &text);
             });
         }
         return found;
     }
+    // A value counts once: for the outermost sink around it, of equals for the first.
+    let mut counted: Vec<&Json> = Vec::new();
     for sink in &contract.sinks {
         for node in leaves::nodes(arguments, &sink.path) {
+            let inner = |outer: &&Json| !std::ptr::eq(**outer, node) && holds(outer, node);
+            if declared.iter().any(inner) || counted.iter().any(|n| std::ptr::eq(*n, node)) {
+                continue;
+            }
+            counted.push(node);
             texts(node, &mut |text| {
-                push(
-                    &mut found,
-                    leaves::written(&sink.path),
-                    &text,
-                    Some(sink.at),
-                );
+                push(&mut found, leaves::written(&sink.path), &text);
             });
         }
     }
     for (name, value) in members {
         undeclared(value, &declared, &mut |text| {
             if shared::is_destination_shaped(&text) {
-                push(&mut found, name.clone(), &text, None);
+                push(&mut found, name.clone(), &text);
             }
         });
     }
     found
 }
 
-fn push(found: &mut Vec<Destination>, param: String, text: &str, at: Option<Pos>) {
+fn push(found: &mut Vec<Destination>, param: String, text: &str) {
     for destination in shared::destinations(text) {
         found.push(Destination {
             param: param.clone(),
             text: destination,
-            at,
         });
     }
+}
+
+/// Whether `inner` is `outer` or stands somewhere in it.
+fn holds(outer: &Json, inner: &Json) -> bool {
+    std::ptr::eq(outer, inner)
+        || match outer {
+            Json::Array(items) => items.iter().any(|item| holds(item, inner)),
+            Json::Object(members) => members.iter().any(|(_, value)| holds(value, inner)),
+            _ => false,
+        }
 }
 
 fn has_leaf(node: &Json) -> bool {

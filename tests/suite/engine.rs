@@ -3,7 +3,8 @@
 use crate::generate::{Case, Step};
 use crate::reference::{RefCall, Reference, full_name};
 use bouncer_compiler::policy::{Policy, Pos};
-use bouncer_runtime::gate::Attempt;
+use bouncer_runtime::gate::{Attempt, Call, Conversation, Gate};
+use bouncer_runtime::plan::Plan;
 use bouncer_runtime::tools::{Lock, LockedTool, ToolDefinition};
 use bouncer_runtime::{Stage, Verdict};
 
@@ -58,6 +59,61 @@ impl Engine for Reference {
             question: decision.question,
         }
     }
+}
+
+/// The compiled policy behind the gate.
+struct Compiled {
+    gate: Gate,
+    conversation: Conversation,
+}
+
+impl Engine for Compiled {
+    fn pin(&mut self, server: Option<&str>, tools: &[ToolDefinition], lock: Option<&Lock>) {
+        self.gate.pin(server, tools, lock);
+    }
+
+    fn observe(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
+        self.gate.observe(server, tools);
+    }
+
+    fn record(&mut self, server: Option<&str>, tool: &str, result: &serde_json::Value) {
+        self.gate
+            .record(&mut self.conversation, server, tool, result);
+    }
+
+    fn record_untrusted(&mut self, value: &serde_json::Value) {
+        self.gate
+            .record_untrusted(&mut self.conversation, None, "elsewhere", value);
+    }
+
+    fn approve(&mut self, server: Option<&str>, tool: &str, param: &str, destination: &str) {
+        self.conversation.approve(server, tool, param, destination);
+    }
+
+    fn decide(&mut self, call: &RefCall<'_>, attempt: Attempt, now_ms: u64) -> Answer {
+        let call = Call::hypothetical(call.server, call.tool, call.arguments);
+        let decision = self
+            .gate
+            .decide(&mut self.conversation, &call, attempt, now_ms);
+        // Reasons are for humans, but they must not panic on anything either.
+        assert!(decision.verdict() == Verdict::Allow || !decision.reason().is_empty());
+        Answer {
+            verdict: decision.verdict(),
+            stage: decision.stage(),
+            at: decision.position().map(|at| (at.line, at.column)),
+            question: decision
+                .question()
+                .map(|question| (question.param.to_owned(), question.destination.to_owned())),
+        }
+    }
+}
+
+/// The compiled policy behind the gate.
+pub fn compiled(policy: &Policy) -> Box<dyn Engine> {
+    let bytes = bouncer_compiler::compile(policy).unwrap();
+    let gate = Gate::new(Plan::load(bytes).unwrap());
+    let conversation = gate.conversation();
+    Box::new(Compiled { gate, conversation })
 }
 
 /// Makes engines.

@@ -3,7 +3,7 @@
 //! `BOUNCER_CASES` sets how many conversations (about twenty calls each) are played,
 //! `BOUNCER_SEED` the first seed.
 
-use crate::engine::{Make, play, reference};
+use crate::engine::{Make, compiled, play, reference};
 use crate::generate::{self, Case, Step, shrink};
 use bouncer_runtime::{Stage, Verdict};
 use std::collections::BTreeMap;
@@ -34,6 +34,11 @@ pub fn compare(cases: u64, left: Make<'_>, right: Make<'_>) {
             play(&small, right(&small.policy).as_mut())
         );
     }
+}
+
+#[test]
+fn the_gate_decides_as_the_reference() {
+    compare(4000, &reference, &compiled);
 }
 
 /// The generators are only worth something if every kind of answer is common.

@@ -58,7 +58,7 @@ pub struct Loaded {
 ///
 /// Takes time and memory linear in the texts, for any text: a file has at most 8 MiB.
 pub fn load(inputs: &[Input<'_>], options: &Options) -> Result<Loaded, Diagnostics> {
-    load_with(inputs, options, packs::all(), Some(packs::heuristics()))
+    load_with(inputs, options, packs::all(), packs::heuristics())
 }
 
 /// As [`load`], with other packs.

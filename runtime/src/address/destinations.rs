@@ -9,6 +9,7 @@ use super::shapes::{
     encoded_at, escape, has_domain_shape, is_address, is_local_char, scheme_end, strip_scheme,
 };
 use crate::text::{canonical, is_ignorable, is_space};
+use std::cell::Cell;
 use std::ops::ControlFlow;
 
 /// Receives one piece; `Break` ends the walk.
@@ -64,8 +65,7 @@ pub fn destinations(value: &str, each: &mut dyn FnMut(&str) -> ControlFlow<()>) 
 /// `sms:` and their like.
 ///
 /// A sentence that merely holds an address is not, nor are bare hosts: `report.txt`
-/// reads like one. Linear time; allocates only for values with `%` or non-ASCII
-/// characters that are no destinations as they stand.
+/// reads like one. Linear time; what it allocates, one buffer a thread, is reused.
 #[must_use]
 pub fn is_destination_shaped(raw: &str) -> bool {
     if all_shaped(raw) {
@@ -77,9 +77,21 @@ pub fn is_destination_shaped(raw: &str) -> bool {
     {
         return false;
     }
-    let mut text = String::new();
+    // One buffer a thread; a long one is not kept.
+    let mut text = CANONICAL.take();
     canonical(raw, &mut text);
-    all_shaped(&text)
+    let shaped = all_shaped(&text);
+    if text.capacity() <= KEPT {
+        CANONICAL.set(text);
+    }
+    shaped
+}
+
+/// Largest buffer, in bytes, that a thread keeps between calls.
+const KEPT: usize = 1 << 16;
+
+thread_local! {
+    static CANONICAL: Cell<String> = const { Cell::new(String::new()) };
 }
 
 fn all_shaped(value: &str) -> bool {

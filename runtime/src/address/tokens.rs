@@ -393,15 +393,14 @@ fn word(word: &str, each: Emit<'_>) {
         each(TokenKind::Handle, word);
     } else if word.strip_prefix('#').is_some_and(unicode_name) {
         each(TokenKind::Channel, word);
-    } else if let Some((owner, name)) = word.split_once('/') {
-        if owner.len() > 2
-            && name.len() > 2
-            && is_name(owner)
-            && is_name(name)
-            && owner.bytes().any(|b| b.is_ascii_alphabetic())
-        {
-            each(TokenKind::Repo, word);
-        }
+    } else if let Some((owner, name)) = word.split_once('/')
+        && owner.len() > 2
+        && name.len() > 2
+        && is_name(owner)
+        && is_name(name)
+        && owner.bytes().any(|b| b.is_ascii_alphabetic())
+    {
+        each(TokenKind::Repo, word);
     }
     for id in word.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_')) {
         let digits = id.bytes().filter(u8::is_ascii_digit).count();
@@ -478,10 +477,8 @@ pub fn token_stands_at(kind: TokenKind, haystack: &str, start: usize, end: usize
         TokenKind::Host => !joins(last) && !matches!(last, Some('-' | '_')) && !continues,
         TokenKind::Url => !joins(last) && !joins(first),
         TokenKind::Ip => {
-            !joins(last)
-                && !matches!(last, Some('.' | ':'))
-                && !joins(first)
-                && !(first == Some('.') && joins(second))
+            let longer = joins(first) || (first == Some('.') && joins(second));
+            !joins(last) && !matches!(last, Some('.' | ':')) && !longer
         }
         TokenKind::Phone | TokenKind::Account => !joins(last) && !joins(first),
         TokenKind::Handle | TokenKind::Channel => !joins(last) && !continues,

@@ -148,7 +148,7 @@ impl<'l> Cursor<'l> {
             LabelStep::Each => false,
         });
         let above = self.names.last().copied().unwrap_or_default();
-        let said = self.by_name.and_then(|names| label_by_name(names, key));
+        let said = self.by_name.and_then(|names| names.label_for(key));
         self.names.push(ByName {
             nearest: said,
             untrusted: above.untrusted || said == Some(Label::Untrusted),
@@ -218,18 +218,5 @@ impl<'l> Cursor<'l> {
             None => self.default,
         };
         label.max(self.floor)
-    }
-}
-
-/// What the heuristics say about a field of this name.
-fn label_by_name(names: &LabelHeuristics, field: &str) -> Option<Label> {
-    // Whole names until the heuristics bring their own words.
-    let has = |words: &[String]| words.iter().any(|word| word.eq_ignore_ascii_case(field));
-    if has(&names.untrusted_words) {
-        Some(Label::Untrusted)
-    } else if has(&names.observed_words) {
-        Some(Label::Observed)
-    } else {
-        None
     }
 }

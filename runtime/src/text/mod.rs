@@ -51,13 +51,9 @@ pub fn is_plain(input: &str) -> bool {
                 return false;
             }
             after_space = true;
+        } else if (c < ' ' || c > '~') && is_space(c) {
+            return false;
         } else {
-            // The bound keeps ASCII text away from the Unicode tables.
-            if c < ' ' || (c > '~' && is_space(c)) {
-                if is_space(c) {
-                    return false;
-                }
-            }
             after_space = false;
         }
     }
