@@ -54,6 +54,19 @@ fn diagnostics(files: &[(&str, &str)]) -> Diagnostics {
     }
 }
 
+/// As [`diagnostics`], and those of the later stages.
+fn diagnostics_of_all_stages(files: &[(&str, &str)]) -> Diagnostics {
+    match load_all(files) {
+        Ok(loaded) => match crate::compile(&loaded.policy) {
+            Ok(_) => loaded.warnings,
+            Err(errors) => {
+                crate::diagnostic::of_compile_errors(&errors, loaded.warnings.sources().clone())
+            }
+        },
+        Err(errors) => errors,
+    }
+}
+
 #[test]
 fn every_page_has_an_example_that_shows_its_code() {
     for code in all_codes() {
@@ -64,7 +77,7 @@ fn every_page_has_an_example_that_shows_its_code() {
         }
         let files = example(page.example);
         let files: Vec<_> = files.iter().map(|(n, t)| (*n, t.as_str())).collect();
-        let found = diagnostics(&files);
+        let found = diagnostics_of_all_stages(&files);
         let codes: Vec<_> = found.list().iter().map(|d| d.code).collect();
         assert!(codes.contains(&code), "{code}: {codes:?}\n{}", short(&found));
         let errors = |d: &Diagnostics| d.list().iter().any(|d| d.severity == Severity::Error);
@@ -76,4 +89,16 @@ fn every_page_has_an_example_that_shows_its_code() {
 fn too_large_a_file_is_refused() {
     let text = "a".repeat((8 << 20) + 1);
     assert_eq!(diagnostics(&[("a", &text)]).list()[0].code, Code::TOO_LARGE);
+}
+
+#[test]
+fn the_built_in_packs_load_without_a_word() {
+    let loaded = load(&[], &Options::default());
+    let loaded = loaded.unwrap_or_else(|errors| panic!("{}", short(&errors)));
+    assert!(loaded.warnings.is_empty(), "{}", short(&loaded.warnings));
+    assert!(loaded.policy.contracts.len() > 100);
+    assert!(loaded.policy.heuristics.is_some());
+    for pack in packs::all() {
+        assert!(pack.text.contains(&format!("\npack: {}\n", pack.name)), "{}", pack.name);
+    }
 }
