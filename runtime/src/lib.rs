@@ -11,6 +11,7 @@ pub mod gate;
 pub mod json;
 pub mod number;
 pub mod path;
+pub mod plan;
 pub mod provenance;
 #[cfg(feature = "sql")]
 pub mod sql;

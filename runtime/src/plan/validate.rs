@@ -1,0 +1,379 @@
+//! Checks, once at load, everything that deciding relies on.
+//!
+//! In order of dependence: strings first, then the records that only point at
+//! strings and lists, then those that point at these.
+
+use super::format::{
+    AUTOMATON_DFA, AUTOMATON_NFA, GLOB_NATIVE, NONE, Pos, QUANT_BIT, Range, Section, Str,
+    TEST_PROVENANCE, TEST_WITHIN, VIEW_CALLS, VIEW_SQL_TABLE, VIEW_SQL_VERB,
+};
+use super::{LoadError, Plan, Tables, slice};
+use crate::{Label, Verdict};
+use zerocopy::little_endian::U32;
+
+/// Checks one plan whose sections are in place.
+pub(super) fn validate(plan: &Plan) -> Result<(), LoadError> {
+    let tables = plan.tables();
+    record_sizes(plan, &tables)?;
+    let check = Check::new(&tables)?;
+    check.meta()?;
+    check.paths()?;
+    check.automata()?;
+    check.literals()?;
+    check.groups()?;
+    check.tests()?;
+    check.contracts()?;
+    check.rest()
+}
+
+/// Refuses a section whose length is not a multiple of its records' size: such a
+/// section would read as empty.
+fn record_sizes(plan: &Plan, tables: &Tables<'_>) -> Result<(), LoadError> {
+    let sizes = [
+        (Section::Meta, size_of_val(tables.meta)),
+        (Section::Files, size_of_val(tables.files)),
+        (Section::PathNodes, size_of_val(tables.path_nodes)),
+        (Section::PathEdges, size_of_val(tables.path_edges)),
+        (Section::Paths, size_of_val(tables.paths)),
+        (Section::Groups, size_of_val(tables.groups)),
+        (Section::Dimensions, size_of_val(tables.dimensions)),
+        (Section::Matchers, size_of_val(tables.matchers)),
+        (Section::SimpleTests, size_of_val(tables.simple_tests)),
+        (Section::Tests, size_of_val(tables.tests)),
+        (Section::Atoms, size_of_val(tables.atoms)),
+        (Section::Quants, size_of_val(tables.quants)),
+        (Section::Rows, size_of_val(tables.rows)),
+        (Section::Rules, size_of_val(tables.rules)),
+        (Section::Contracts, size_of_val(tables.contracts)),
+        (Section::Sinks, size_of_val(tables.sinks)),
+        (Section::Constraints, size_of_val(tables.constraints)),
+        (Section::Rates, size_of_val(tables.rates)),
+        (Section::OutputLabels, size_of_val(tables.output_labels)),
+        (Section::LiteralSets, size_of_val(tables.literal_sets)),
+        (Section::LiteralSlots, size_of_val(tables.literal_slots)),
+        (Section::Automata, size_of_val(tables.automata)),
+        (Section::Lists, size_of_val(tables.lists)),
+        (Section::HeuristicWords, size_of_val(tables.heuristic_words)),
+        (Section::Servers, size_of_val(tables.servers)),
+    ];
+    for (section, size) in sizes {
+        if plan.section(section).len() != size {
+            return Err(LoadError::layout(section.name()));
+        }
+    }
+    Ok(())
+}
+
+struct Check<'t, 'p> {
+    tables: &'t Tables<'p>,
+    strings: &'p str,
+}
+
+/// `Ok` if `condition`, else an error about `section`.
+fn ensure(condition: bool, section: Section) -> Result<(), LoadError> {
+    if condition {
+        Ok(())
+    } else {
+        Err(LoadError::content(section.name()))
+    }
+}
+
+impl<'t, 'p> Check<'t, 'p> {
+    fn new(tables: &'t Tables<'p>) -> Result<Self, LoadError> {
+        let strings = std::str::from_utf8(tables.strings)
+            .map_err(|_| LoadError::content(Section::Strings.name()))?;
+        Ok(Self { tables, strings })
+    }
+
+    fn text(&self, string: &Str) -> bool {
+        let start = string.start.get() as usize;
+        start
+            .checked_add(string.length.get() as usize)
+            .is_some_and(|end| self.strings.get(start..end).is_some())
+    }
+
+    /// Pairs of a string's start and length.
+    fn listed_texts(&self, list: &[U32]) -> bool {
+        list.len().is_multiple_of(2)
+            && list.chunks_exact(2).all(|pair| {
+                matches!(pair, [start, length] if self.text(&Str { start: *start, length: *length }))
+            })
+    }
+
+    /// Triples of a string's start, its length, and an array index or [`NONE`].
+    fn listed_steps(&self, range: &Range) -> bool {
+        slice(self.tables.lists, range).is_ok_and(|list| {
+            list.len().is_multiple_of(3)
+                && list.chunks_exact(3).all(|step| {
+                    matches!(step, [start, length, _] if self.text(&Str { start: *start, length: *length }))
+                })
+        })
+    }
+
+    fn pos(&self, pos: &Pos) -> bool {
+        pos.file.get() == NONE || (pos.file.get() as usize) < self.tables.files.len()
+    }
+
+    fn path(&self, id: u32) -> bool {
+        (id as usize) < self.tables.paths.len()
+    }
+
+    /// A list of indices below `limit`.
+    fn indices(&self, range: &Range, limit: usize) -> bool {
+        slice(self.tables.lists, range)
+            .is_ok_and(|list| list.iter().all(|index| (index.get() as usize) < limit))
+    }
+
+    fn meta(&self) -> Result<(), LoadError> {
+        let ok = matches!(self.tables.meta, [meta]
+            if Verdict::from_byte(meta.on_destructive_hint).is_some()
+                && Verdict::from_byte(meta.on_unknown).is_some()
+                && self.pos(&meta.on_destructive_hint_at)
+                && self.pos(&meta.on_unknown_at)
+                && self.text(&meta.compiler)
+                && self.text(&meta.audit_path)
+                && meta.exact_groups.get() as usize <= self.tables.groups.len());
+        ensure(ok, Section::Meta)?;
+        ensure(
+            self.tables.files.iter().all(|file| self.text(file)),
+            Section::Files,
+        )
+    }
+
+    fn paths(&self) -> Result<(), LoadError> {
+        let t = self.tables;
+        ensure(t.paths.iter().all(|path| self.text(path)), Section::Paths)?;
+        ensure(!t.path_nodes.is_empty(), Section::PathNodes)?;
+        for (index, node) in t.path_nodes.iter().enumerate() {
+            let edges = slice(t.path_edges, &node.edges)
+                .map_err(|_| LoadError::content(Section::PathNodes.name()))?;
+            ensure(
+                node.path.get() == NONE || self.path(node.path.get()),
+                Section::PathNodes,
+            )?;
+            // Children come after their parent, so that the trie has no cycle.
+            ensure(
+                edges.iter().all(|edge| {
+                    edge.child.get() as usize > index
+                        && (edge.child.get() as usize) < t.path_nodes.len()
+                        && self.text(&edge.key)
+                }),
+                Section::PathEdges,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn automata(&self) -> Result<(), LoadError> {
+        let t = self.tables;
+        for reference in t.automata {
+            let fallback = reference.fallback.get();
+            let ok = automaton_ok(t, reference)
+                && (fallback == NONE
+                    || t.automata.get(fallback as usize).is_some_and(|f| {
+                        f.kind.get() == AUTOMATON_NFA && f.patterns == reference.patterns
+                    }))
+                && matches!(reference.kind.get(), AUTOMATON_DFA | AUTOMATON_NFA);
+            ensure(ok, Section::Automata)?;
+        }
+        Ok(())
+    }
+
+    fn literals(&self) -> Result<(), LoadError> {
+        let t = self.tables;
+        for set in t.literal_sets {
+            let slots = slice(t.literal_slots, &set.slots)
+                .map_err(|_| LoadError::content(Section::LiteralSets.name()))?;
+            let used = slots.iter().filter(|slot| slot.kind.get() != NONE).count();
+            ensure(
+                (slots.is_empty() || slots.len().is_power_of_two())
+                    && used == set.count.get() as usize
+                    && used <= slots.len() / 2,
+                Section::LiteralSets,
+            )?;
+        }
+        let ok = t.literal_slots.iter().all(|slot| {
+            slot.kind.get() == NONE
+                || (slot.kind.get() <= super::format::LITERAL_BELOW
+                    && self.text(&slot.key)
+                    && slice(t.lists, &slot.values).is_ok())
+        });
+        ensure(ok, Section::LiteralSlots)
+    }
+
+    fn groups(&self) -> Result<(), LoadError> {
+        let t = self.tables;
+        for group in t.groups {
+            let ok = self.text(&group.pattern)
+                && group.kind.get() <= GLOB_NATIVE
+                && slice(t.dimensions, &group.dimensions).is_ok()
+                && slice(t.quants, &group.quants).is_ok()
+                && slice(t.rows, &group.rows).is_ok()
+                && self.indices(&group.free_rows, t.rows.len());
+            ensure(ok, Section::Groups)?;
+        }
+        for dimension in t.dimensions {
+            let view = dimension.view.get();
+            let sql = (VIEW_SQL_VERB..VIEW_SQL_VERB + 4).contains(&view)
+                || (VIEW_SQL_TABLE..VIEW_SQL_TABLE + 4).contains(&view);
+            let ok = (view == VIEW_CALLS || self.path(dimension.path.get()))
+                && (view <= VIEW_CALLS || sql)
+                && slice(t.matchers, &dimension.matchers).is_ok()
+                && slice(t.simple_tests, &dimension.simple).is_ok()
+                && slice(t.tests, &dimension.tests).is_ok()
+                && self.literal_values(dimension.literals.get());
+            ensure(ok, Section::Dimensions)?;
+        }
+        for matcher in t.matchers {
+            let ok = t
+                .automata
+                .get(matcher.automaton.get() as usize)
+                .is_some_and(|automaton| {
+                    automaton.patterns == matcher.tests.length
+                        && self.indices(&matcher.tests, t.tests.len())
+                });
+            ensure(ok, Section::Matchers)?;
+        }
+        Ok(())
+    }
+
+    /// The values of a dimension's literal set are tests.
+    fn literal_values(&self, set: u32) -> bool {
+        let t = self.tables;
+        set == NONE
+            || t.literal_sets.get(set as usize).is_some_and(|set| {
+                slice(t.literal_slots, &set.slots).is_ok_and(|slots| {
+                    slots.iter().all(|slot| {
+                        slot.kind.get() == NONE || self.indices(&slot.values, t.tests.len())
+                    })
+                })
+            })
+    }
+
+    fn tests(&self) -> Result<(), LoadError> {
+        let t = self.tables;
+        for test in t.simple_tests {
+            let within = test.kind.get() != TEST_WITHIN || {
+                let start = test.operand.get() as usize;
+                t.lists.get(start).is_some_and(|count| {
+                    let length = (count.get() as usize).saturating_mul(2);
+                    start
+                        .checked_add(1)
+                        .and_then(|first| t.lists.get(first..first.checked_add(length)?))
+                        .is_some_and(|list| self.listed_texts(list))
+                })
+            };
+            let ok = test.kind.get() <= TEST_PROVENANCE
+                && within
+                && self.text(&test.text)
+                && (test.test.get() as usize) < t.tests.len();
+            ensure(ok, Section::SimpleTests)?;
+        }
+        let atom = |index: u32| {
+            index == NONE
+                || if index & QUANT_BIT != 0 {
+                    ((index & !QUANT_BIT) as usize) < t.quants.len()
+                } else {
+                    (index as usize) < t.atoms.len()
+                }
+        };
+        let ok = t.tests.iter().all(|test| {
+            atom(test.plain.get())
+                && atom(test.any.get())
+                && atom(test.all.get())
+                && atom(test.maybe.get())
+        });
+        ensure(ok, Section::Tests)?;
+        let ok = t.atoms.iter().all(|atom| {
+            self.indices(&atom.requires, t.rows.len()) && self.indices(&atom.kills, t.rows.len())
+        });
+        ensure(ok, Section::Atoms)?;
+        let ok = t.quants.iter().all(|quant| {
+            self.path(quant.path.get())
+                && quant.all.get() <= 1
+                && (quant.atom.get() as usize) < t.atoms.len()
+        });
+        ensure(ok, Section::Quants)?;
+        ensure(
+            t.rows
+                .iter()
+                .all(|row| (row.rule.get() as usize) < t.rules.len()),
+            Section::Rows,
+        )?;
+        let ok = t.rules.iter().all(|rule| {
+            u8::try_from(rule.action.get()).is_ok_and(|byte| Verdict::from_byte(byte).is_some())
+                && self.pos(&rule.at)
+                && (rule.reason.start.get() == NONE || self.text(&rule.reason))
+                && self.text(&rule.tools)
+        });
+        ensure(ok, Section::Rules)
+    }
+
+    fn contracts(&self) -> Result<(), LoadError> {
+        let t = self.tables;
+        let label =
+            |value: u32| u8::try_from(value).is_ok_and(|byte| Label::from_byte(byte).is_some());
+        for contract in t.contracts {
+            let ok = self.text(&contract.key)
+                && contract.layer.get() <= 1
+                && self.pos(&contract.at)
+                && self.pos(&contract.max_calls_at)
+                && matches!(contract.on_tainted.get(), 1 | 2)
+                && slice(t.sinks, &contract.sinks).is_ok()
+                && slice(t.constraints, &contract.constraints).is_ok()
+                && slice(t.rates, &contract.rates).is_ok()
+                && slice(t.output_labels, &contract.outputs).is_ok()
+                && label(contract.output_label.get())
+                && (contract.trusted.get() == NONE
+                    || (contract.trusted.get() as usize) < t.literal_sets.len());
+            ensure(ok, Section::Contracts)?;
+        }
+        let ok = t.sinks.iter().all(|sink| {
+            self.text(&sink.name) && self.pos(&sink.at) && self.listed_steps(&sink.steps)
+        });
+        ensure(ok, Section::Sinks)?;
+        for constraint in t.constraints {
+            let subject = match constraint.kind.get() {
+                0 => slice(t.lists, &constraint.prefixes).is_ok_and(|list| self.listed_texts(list)),
+                1 => t
+                    .automata
+                    .get(constraint.automaton.get() as usize)
+                    .is_some_and(|a| a.patterns.get() == 1),
+                _ => false,
+            };
+            let ok = subject
+                && self.path(constraint.path.get())
+                && self.text(&constraint.written)
+                && self.pos(&constraint.at);
+            ensure(ok, Section::Constraints)?;
+        }
+        ensure(
+            t.rates.iter().all(|rate| self.pos(&rate.at)),
+            Section::Rates,
+        )?;
+        let ok = t
+            .output_labels
+            .iter()
+            .all(|field| label(field.label.get()) && self.listed_steps(&field.steps));
+        ensure(ok, Section::OutputLabels)
+    }
+
+    fn rest(&self) -> Result<(), LoadError> {
+        let t = self.tables;
+        let ok = t
+            .heuristic_words
+            .iter()
+            .all(|word| word.kind.get() <= 5 && self.text(&word.word));
+        ensure(ok, Section::HeuristicWords)?;
+        let ok = t.servers.iter().all(|server| {
+            self.text(&server.name) && self.text(&server.json) && self.pos(&server.at)
+        });
+        ensure(ok, Section::Servers)
+    }
+}
+
+/// The automaton is well-formed.
+fn automaton_ok(tables: &Tables<'_>, reference: &super::AutomatonRef) -> bool {
+    super::automaton::Automaton::parse(reference, tables.automata_bytes)
+        .is_some_and(|automaton| automaton.validate(reference.patterns.get()))
+}
