@@ -4,7 +4,7 @@ mod call;
 mod conversation;
 mod decision;
 
-pub use call::Call;
+pub use call::{Call, CallError, CallMessage};
 pub use conversation::Conversation;
 pub use decision::{Decision, Permit, Position, Question};
 

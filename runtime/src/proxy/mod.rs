@@ -1,0 +1,31 @@
+//! Stands between an MCP client and one MCP server that speaks over standard input
+//! and output.
+//!
+//! Newline-delimited JSON-RPC in both directions. What need not be understood passes
+//! byte for byte; a `tools/call` is judged and can only be written upstream with a
+//! [`Permit`](crate::gate::Permit); everything that reaches the agent is recorded
+//! first. Knows nothing of how a plan is made or loaded.
+
+mod calls;
+mod conduct;
+mod denial;
+mod elicit;
+mod envelope;
+mod frame;
+mod from_client;
+mod from_server;
+mod id;
+mod line;
+mod listing;
+mod log;
+mod mediator;
+mod outbox;
+mod own;
+mod session;
+mod table;
+mod upstream;
+
+pub use mediator::Settings;
+
+#[cfg(test)]
+mod tests;
