@@ -57,7 +57,8 @@ fn value() -> impl Strategy<Value = String> {
             .prop_map(|(a, k, b, v, c)| format!("{a}{k}{b}:{v}{c}"));
         prop_oneof![
             prop::collection::vec(item, 0..4).prop_map(|items| format!("[{}]", items.join(","))),
-            prop::collection::vec(member, 0..4).prop_map(|items| format!("{{{}}}", items.join(","))),
+            prop::collection::vec(member, 0..4)
+                .prop_map(|items| format!("{{{}}}", items.join(","))),
         ]
     })
 }

@@ -31,7 +31,13 @@ const WORDS: [&str; 19] = [
 ];
 /// Words that do so with `key` right behind them.
 const KEY_WORDS: [&str; 7] = [
-    "access", "api", "auth", "encryption", "private", "secret", "signing",
+    "access",
+    "api",
+    "auth",
+    "encryption",
+    "private",
+    "secret",
+    "signing",
 ];
 /// The same written as one word.
 const JOINED: [&str; 8] = [
@@ -133,9 +139,7 @@ fn is_secret_name(raw: &[u8]) -> bool {
     let decoded: Option<String> = serde_json::from_slice(raw).ok();
     let name = decoded.unwrap_or_else(|| String::from_utf8_lossy(raw).into_owned());
     let words = words(&name);
-    let is_word = |word: &String| {
-        WORDS.contains(&word.as_str()) || JOINED.contains(&word.as_str())
-    };
+    let is_word = |word: &String| WORDS.contains(&word.as_str()) || JOINED.contains(&word.as_str());
     words.iter().any(is_word)
         || words.windows(2).any(|pair| {
             matches!(pair, [first, second]
@@ -152,8 +156,7 @@ fn words(name: &str) -> Vec<String> {
     for (index, &c) in chars.iter().enumerate() {
         let before = index.checked_sub(1).and_then(|i| chars.get(i));
         let next_is_lower = chars.get(index + 1).is_some_and(|n| n.is_lowercase());
-        let hump = c.is_uppercase()
-            && before.is_some_and(|b| !b.is_uppercase() || next_is_lower);
+        let hump = c.is_uppercase() && before.is_some_and(|b| !b.is_uppercase() || next_is_lower);
         if hump || !c.is_alphanumeric() {
             words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
         }
@@ -223,7 +226,10 @@ mod tests {
             r#"{"token":{}}"#,
         ] {
             let out = run(text);
-            assert!(serde_json::from_str::<serde_json::Value>(&out).is_ok(), "{out}");
+            assert!(
+                serde_json::from_str::<serde_json::Value>(&out).is_ok(),
+                "{out}"
+            );
         }
     }
 }

@@ -30,10 +30,14 @@ fn one_json_line_per_entry_in_a_private_file() {
     let path = directory.path().join("new").join("audit.jsonl");
     let mut audit = Audit::open(&path, "c1", "p1").unwrap();
     audit
-        .write(&entry(Arguments::Json(br#"{"to":"a", "n":1.0,"token":"t"}"#)))
+        .write(&entry(Arguments::Json(
+            br#"{"to":"a", "n":1.0,"token":"t"}"#,
+        )))
         .unwrap();
     audit
-        .write(&entry(Arguments::Garbage(b"{\"a\":\xff\n\"password\":\"p\"")))
+        .write(&entry(Arguments::Garbage(
+            b"{\"a\":\xff\n\"password\":\"p\"",
+        )))
         .unwrap();
     audit.write(&entry(Arguments::Absent)).unwrap();
     let lines = read(&path);
@@ -47,7 +51,12 @@ fn one_json_line_per_entry_in_a_private_file() {
     assert!(lines[0]["time"].as_str().unwrap().ends_with('Z'));
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains(r#""arguments":{"to":"a", "n":1.0,"token":"[redacted]"}"#));
-    assert!(!lines[1]["arguments_text"].as_str().unwrap().contains("\"p\""));
+    assert!(
+        !lines[1]["arguments_text"]
+            .as_str()
+            .unwrap()
+            .contains("\"p\"")
+    );
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -66,7 +75,9 @@ fn overlong_arguments_are_cut() {
     let path = directory.path().join("audit.jsonl");
     let mut audit = Audit::open(&path, "c", "p").unwrap();
     let long = format!("{{\"a\":\"{}\"}}", "é".repeat(MAX_ARGUMENTS));
-    audit.write(&entry(Arguments::Json(long.as_bytes()))).unwrap();
+    audit
+        .write(&entry(Arguments::Json(long.as_bytes())))
+        .unwrap();
     let lines = read(&path);
     assert_eq!(lines[0]["arguments_bytes"], long.len());
     assert!(lines[0]["arguments_text"].as_str().unwrap().len() < KEPT + 8);

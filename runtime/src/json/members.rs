@@ -83,7 +83,12 @@ mod tests {
         let line = "{ \"id\" : 1.0 ,\"method\":\"tools\\/call\", \"params\" :\t{ \"a\": [1, 2] } , \"x\":null}\n";
         assert_eq!(
             find(line, ["method", "id", "params", "result"]),
-            Ok([Some("\"tools\\/call\""), Some("1.0"), Some("{ \"a\": [1, 2] }"), None])
+            Ok([
+                Some("\"tools\\/call\""),
+                Some("1.0"),
+                Some("{ \"a\": [1, 2] }"),
+                None
+            ])
         );
         assert_eq!(find("{}", ["id"]), Ok([None]));
         assert_eq!(find::<0>("{\"a\":1}", []), Ok([]));
@@ -119,7 +124,10 @@ mod tests {
             );
         }
         // Two names may differ in case only, and nested keys are not looked at.
-        assert_eq!(find(r#"{"A":1,"a":2}"#, ["a", "A"]), Ok([Some("2"), Some("1")]));
+        assert_eq!(
+            find(r#"{"A":1,"a":2}"#, ["a", "A"]),
+            Ok([Some("2"), Some("1")])
+        );
         assert_eq!(find(r#"{"x":{"ID":1}}"#, ["id"]), Ok([None]));
         assert_eq!(find(r#"{"ids":1}"#, ["id"]), Ok([None]));
     }
@@ -127,7 +135,10 @@ mod tests {
     #[test]
     fn the_rest_of_the_text_is_validated() {
         let kind = |text| find(text, ["id"]).map_err(|m| m.kind);
-        assert_eq!(kind(r#"{"id":1,"x":[{"a":1,"a":2}]}"#), Err(MalformedKind::DuplicateKey));
+        assert_eq!(
+            kind(r#"{"id":1,"x":[{"a":1,"a":2}]}"#),
+            Err(MalformedKind::DuplicateKey)
+        );
         assert_eq!(kind(r#"{"id":1,"id":1}"#), Err(MalformedKind::DuplicateKey));
         assert_eq!(kind(r#"{"id":1}{}"#), Err(MalformedKind::TrailingBytes));
         assert_eq!(kind(r#"{"id":1"#), Err(MalformedKind::UnexpectedEnd));

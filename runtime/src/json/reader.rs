@@ -405,7 +405,10 @@ fn find_special(bytes: &[u8], mut at: usize) -> usize {
         rest = tail;
     }
     while let Some((block, tail)) = rest.split_first_chunk::<32>() {
-        if block.iter().fold(false, |any, &byte| any | is_special(byte)) {
+        if block
+            .iter()
+            .fold(false, |any, &byte| any | is_special(byte))
+        {
             break;
         }
         at += 32;

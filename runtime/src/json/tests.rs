@@ -47,7 +47,16 @@ fn accepts_every_kind_of_value() {
         read(text.as_bytes()).unwrap(),
         "{a:[1 -0.5e+3 true false null 'x\n\u{e9}' ]b:{}c:[]}"
     );
-    for text in ["0", "-0", "1e400", "\"\"", "null", "[[[[]]]]", "\"\u{7f}\"", "\"\\u0000\""] {
+    for text in [
+        "0",
+        "-0",
+        "1e400",
+        "\"\"",
+        "null",
+        "[[[[]]]]",
+        "\"\u{7f}\"",
+        "\"\\u0000\"",
+    ] {
         assert!(read(text.as_bytes()).is_ok(), "{text}");
     }
 }
@@ -76,7 +85,11 @@ fn rejects_with_kind_and_place() {
         (b"{\"\\uDFFF\":1}", Kind::LoneSurrogate, 2),
         (b"\"a\tb\"", Kind::ControlCharacter, 2),
         (b"\"a\0\"", Kind::ControlCharacter, 2),
-        (b"\"0123456789012345678901234567890123456789\x1f\"", Kind::ControlCharacter, 41),
+        (
+            b"\"0123456789012345678901234567890123456789\x1f\"",
+            Kind::ControlCharacter,
+            41,
+        ),
         (b"{\"a\nb\":1}", Kind::ControlCharacter, 3),
         (b"\"\\x\"", Kind::BadEscape, 1),
         (b"\"\\u12g4\"", Kind::BadEscape, 1),
@@ -153,7 +166,10 @@ fn large_objects_are_checked_too() {
     for count in [15, 16, 17, 18, 40, 1000] {
         let mut keys: Vec<String> = (0..count).map(|n| format!("k{n}")).collect();
         let text = object(&keys);
-        assert_eq!(validate_object(text.as_bytes(), &limits, &mut scratch), Ok(()));
+        assert_eq!(
+            validate_object(text.as_bytes(), &limits, &mut scratch),
+            Ok(())
+        );
         for twin in [0, count / 2, count - 1] {
             keys.push(format!("\\u006b{twin}"));
             let text = object(&keys);
@@ -216,6 +232,9 @@ fn skipped_values_are_validated() {
 
 #[test]
 fn messages_name_the_place() {
-    assert_eq!(Kind::DuplicateKey.at(41).to_string(), "duplicate key at byte 41");
+    assert_eq!(
+        Kind::DuplicateKey.at(41).to_string(),
+        "duplicate key at byte 41"
+    );
     assert_eq!(Kind::DuplicateKey.code(), "duplicate_key");
 }

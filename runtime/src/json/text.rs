@@ -225,7 +225,10 @@ mod tests {
             (r"x\ud83d\ude00y", "x\u{1F600}y"),
             (r"\u0000", "\0"),
             (r"\u00e9\uFFFF", "\u{e9}\u{ffff}"),
-            (r"a long tail \u0041 after nine bytes é", "a long tail A after nine bytes é"),
+            (
+                r"a long tail \u0041 after nine bytes é",
+                "a long tail A after nine bytes é",
+            ),
         ];
         for (raw, decoded) in cases {
             let text = Text::new(raw, raw.contains('\\'));
@@ -234,7 +237,10 @@ mod tests {
             assert!(text.eq_str(decoded));
             assert!(!text.eq_str(&format!("{decoded}x")));
             assert_eq!(text.hash(7), hash_str(7, decoded));
-            assert_eq!(text.cmp_decoded(&Text::new(raw, text.escaped)), Ordering::Equal);
+            assert_eq!(
+                text.cmp_decoded(&Text::new(raw, text.escaped)),
+                Ordering::Equal
+            );
         }
     }
 

@@ -149,10 +149,7 @@ impl<J: Judge + 'static> Mediator<J> {
                 }
             }
             match &ask.question {
-                Some(question) => self
-                    .judge
-                    .borrow_mut()
-                    .approve(case.call.tool(), question),
+                Some(question) => self.judge.borrow_mut().approve(case.call.tool(), question),
                 None => self.judge.borrow_mut().approve_call(&case.call.call()),
             }
             match self.attempt(case, Attempt::AfterApproval) {
@@ -165,7 +162,11 @@ impl<J: Judge + 'static> Mediator<J> {
                 Some(next) => ask = next,
             }
         }
-        self.block(case, "too many questions for one call", Outcome::NobodyToAsk);
+        self.block(
+            case,
+            "too many questions for one call",
+            Outcome::NobodyToAsk,
+        );
     }
 
     /// Judges, logs, and forwards or denies. Some: a human has to be asked first.
@@ -323,7 +324,14 @@ impl<J: Judge + 'static> Mediator<J> {
     }
 
     /// Logs and answers a line that is no call this proxy can judge.
-    pub(super) async fn refuse(&self, ids: &[&[u8]], line: &[u8], why: &str, code: i32, batch: bool) {
+    pub(super) async fn refuse(
+        &self,
+        ids: &[&[u8]],
+        line: &[u8],
+        why: &str,
+        code: i32,
+        batch: bool,
+    ) {
         self.write_audit(&Entry {
             call: self.next_call(),
             server: self.server.as_deref(),

@@ -112,8 +112,7 @@ mod tests {
         assert_eq!(verdict["verdict"], "deny");
         assert_eq!(verdict["contract"], "sink_gate");
         assert_eq!(verdict["at"], "a.yaml:1:2");
-        let batch: Value =
-            serde_json::from_slice(&batch_error(&[b"1", br#""x""#], "no")).unwrap();
+        let batch: Value = serde_json::from_slice(&batch_error(&[b"1", br#""x""#], "no")).unwrap();
         assert_eq!(batch[1]["id"], "x");
     }
 }

@@ -70,7 +70,9 @@ pub(super) fn message(
         text.push_str(&format!("\nPolicy: {}", visible(at)));
     }
     text.push_str(match question {
-        Some(_) => "\nApproving holds for this destination, parameter and tool until the client ends.",
+        Some(_) => {
+            "\nApproving holds for this destination, parameter and tool until the client ends."
+        }
         None => "\nApproving holds for this one call.",
     });
     Some(text)
@@ -92,7 +94,11 @@ fn push_arguments(arguments: Option<&[u8]>, text: &mut String) -> Option<()> {
         }
         let value = value.get();
         let shown: String = value.chars().take(MAX_ARGUMENT).collect();
-        text.push_str(&format!("\n{}: {}", quoted(&name, MAX_ARGUMENT), visible(&shown)));
+        text.push_str(&format!(
+            "\n{}: {}",
+            quoted(&name, MAX_ARGUMENT),
+            visible(&shown)
+        ));
         let more = value.chars().count().saturating_sub(MAX_ARGUMENT);
         if more > 0 {
             text.push_str(&format!("… ({more} more characters)"));
@@ -139,7 +145,8 @@ impl<J: Judge> Mediator<J> {
         }
         let id = self.next_ask_id();
         let answer = self.table.borrow_mut().expect_client(&id);
-        self.client.push(request(&id, message).to_string().as_bytes());
+        self.client
+            .push(request(&id, message).to_string().as_bytes());
         let reply = tokio::select! {
             answer = answer => match answer {
                 Ok(Some(result)) if is_yes(&result) => return Reply::Approved,
@@ -171,7 +178,13 @@ mod tests {
         let limits = Limits::default();
         let mut scratch = Scratch::new(&limits);
         let call = CallMessage::parse(None, line.as_bytes(), &limits, &mut scratch).unwrap();
-        message(Some("s"), &call, question.as_ref(), "because\n`x`", Some("p.yaml:1:1"))
+        message(
+            Some("s"),
+            &call,
+            question.as_ref(),
+            "because\n`x`",
+            Some("p.yaml:1:1"),
+        )
     }
 
     #[test]
@@ -186,8 +199,11 @@ mod tests {
         .unwrap();
         assert_eq!(text.lines().count(), 6, "{text}");
         assert!(text.contains(r#"Destination: "a@b\u{202e}\u{a}""#));
-        let text = ask(r#"{"k\n":"v\n","long":"LONG"}"#.replace("LONG", &"x".repeat(400)).as_str(), None)
-            .unwrap();
+        let text = ask(
+            r#"{"k\n":"v\n","long":"LONG"}"#.replace("LONG", &"x".repeat(400)).as_str(),
+            None,
+        )
+        .unwrap();
         assert_eq!(text.lines().count(), 6, "{text}");
         assert!(text.contains("102 more characters"));
     }
@@ -205,7 +221,9 @@ mod tests {
 
     #[test]
     fn only_a_clear_yes_is_one() {
-        assert!(is_yes(&json!({"action": "accept", "content": {"approve": true}})));
+        assert!(is_yes(
+            &json!({"action": "accept", "content": {"approve": true}})
+        ));
         for no in [
             json!({"action": "accept", "content": {"approve": "true"}}),
             json!({"action": "accept", "content": {}}),

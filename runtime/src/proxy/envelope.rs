@@ -132,14 +132,29 @@ fn classify_frame<'a>(
                 result: frame.result,
                 line: PassThrough(line),
             },
-            _ => refuse(frame, raw_id, INVALID_REQUEST, &Unreadable::Shape.to_string()),
+            _ => refuse(
+                frame,
+                raw_id,
+                INVALID_REQUEST,
+                &Unreadable::Shape.to_string(),
+            ),
         };
     };
     if frame.result.is_some() || frame.error.is_some() {
-        return refuse(frame, raw_id, INVALID_REQUEST, &Unreadable::Shape.to_string());
+        return refuse(
+            frame,
+            raw_id,
+            INVALID_REQUEST,
+            &Unreadable::Shape.to_string(),
+        );
     }
     let Some(method) = text(method).filter(|method| is_plain(method)) else {
-        return refuse(frame, raw_id, INVALID_REQUEST, &Unreadable::Method.to_string());
+        return refuse(
+            frame,
+            raw_id,
+            INVALID_REQUEST,
+            &Unreadable::Method.to_string(),
+        );
     };
     if method == CALL {
         return match CallMessage::from_params(server, line, frame.params, |params, names| {
@@ -150,7 +165,12 @@ fn classify_frame<'a>(
         };
     }
     if method.trim().eq_ignore_ascii_case(CALL) {
-        return refuse(frame, raw_id, INVALID_REQUEST, &Unreadable::Method.to_string());
+        return refuse(
+            frame,
+            raw_id,
+            INVALID_REQUEST,
+            &Unreadable::Method.to_string(),
+        );
     }
     let (params, line) = (frame.params, PassThrough(line));
     match id {

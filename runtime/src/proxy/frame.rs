@@ -102,8 +102,7 @@ pub(super) fn text(raw: &[u8]) -> Option<String> {
 
 /// Whether there is nothing in the line.
 pub(super) fn is_blank(line: &[u8]) -> bool {
-    line.iter()
-        .all(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
+    line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
 }
 
 /// Whether the line's first character opens an array: a batch.
@@ -206,7 +205,10 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(ids(r#"{"id":7,"result":{"id":8}"#), ["7"]);
-        assert_eq!(ids(r#"{"result":"\ud800 \" \"id\":1","id" : "x\"y"}"#), [r#""x\"y""#]);
+        assert_eq!(
+            ids(r#"{"result":"\ud800 \" \"id\":1","id" : "x\"y"}"#),
+            [r#""x\"y""#]
+        );
         assert_eq!(ids(r#"{"id":1,"id":2}"#), ["1", "2"]);
         assert!(ids(r#"{"id":null,"id":[1],"x":{"id":5}} "id":1"#).is_empty());
         assert!(ids(r#"{"id":""#).is_empty());

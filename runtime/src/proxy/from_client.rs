@@ -30,7 +30,10 @@ impl<J: Judge + 'static> Mediator<J> {
                 }
                 Ok(None) => return,
                 Err(error) => {
-                    note(format_args!("the client cannot be read: {}", visible(&error.to_string())));
+                    note(format_args!(
+                        "the client cannot be read: {}",
+                        visible(&error.to_string())
+                    ));
                     return;
                 }
             }
@@ -66,11 +69,15 @@ impl<J: Judge + 'static> Mediator<J> {
                 self.refuse(&ids, line, why, INVALID_REQUEST, true).await;
             }
             FromClient::Refused(refusal) if refusal.answer => {
-                note(format_args!("an answer of the client is dropped: {}", refusal.why));
+                note(format_args!(
+                    "an answer of the client is dropped: {}",
+                    refusal.why
+                ));
             }
             FromClient::Refused(refusal) => {
                 let ids: Vec<&[u8]> = refusal.id.into_iter().collect();
-                self.refuse(&ids, line, &refusal.why, refusal.code, false).await;
+                self.refuse(&ids, line, &refusal.why, refusal.code, false)
+                    .await;
             }
         }
     }
@@ -90,7 +97,8 @@ impl<J: Judge + 'static> Mediator<J> {
                 return true;
             }
         };
-        self.refuse(&[id.raw], line, why, INVALID_REQUEST, false).await;
+        self.refuse(&[id.raw], line, why, INVALID_REQUEST, false)
+            .await;
         false
     }
 
@@ -104,7 +112,8 @@ impl<J: Judge + 'static> Mediator<J> {
     ) {
         self.upstream.room().await;
         if self.upstream.is_closed() {
-            self.answer_error(id.raw, INTERNAL_ERROR, &self.gone()).await;
+            self.answer_error(id.raw, INTERNAL_ERROR, &self.gone())
+                .await;
             return;
         }
         let kind = match method.as_str() {
@@ -182,7 +191,9 @@ impl<J: Judge + 'static> Mediator<J> {
         if self.table.borrow_mut().close_server_request(&id.key) {
             self.upstream.pass(line);
         } else {
-            note(format_args!("an answer of the client that nobody waits for is dropped"));
+            note(format_args!(
+                "an answer of the client that nobody waits for is dropped"
+            ));
         }
     }
 }
@@ -205,7 +216,9 @@ fn traits(params: Option<&[u8]>) -> ClientTraits {
         .pointer("/capabilities/elicitation")
         .and_then(Value::as_object)
         // Empty means forms; `url` alone means no forms.
-        .is_some_and(|modes| modes.is_empty() || modes.contains_key("form") || !modes.contains_key("url"));
+        .is_some_and(|modes| {
+            modes.is_empty() || modes.contains_key("form") || !modes.contains_key("url")
+        });
     ClientTraits {
         asks_humans,
         request_meta: None,

@@ -28,7 +28,10 @@ impl<J: Judge + 'static> Mediator<J> {
                 Ok(Some(Line::TooLong)) => self.on_overlong_line(),
                 Ok(None) => return,
                 Err(error) => {
-                    note(format_args!("the server cannot be read: {}", visible(&error.to_string())));
+                    note(format_args!(
+                        "the server cannot be read: {}",
+                        visible(&error.to_string())
+                    ));
                     return;
                 }
             }
@@ -81,8 +84,8 @@ impl<J: Judge + 'static> Mediator<J> {
         line: &[u8],
     ) {
         if let Some(raw) = frame.id {
-            let opened = Key::parse(raw)
-                .is_some_and(|key| self.table.borrow_mut().open_server_request(key));
+            let opened =
+                Key::parse(raw).is_some_and(|key| self.table.borrow_mut().open_server_request(key));
             if !opened {
                 note(format_args!(
                     "a request of the server is dropped: its id is in use or none, or too many are open"
@@ -139,14 +142,18 @@ impl<J: Judge + 'static> Mediator<J> {
         };
         let expected = self.table.borrow_mut().expected_upstream(&key);
         if let Some(expected) = expected {
-            let result = frame.result.and_then(|raw| serde_json::from_slice(raw).ok());
+            let result = frame
+                .result
+                .and_then(|raw| serde_json::from_slice(raw).ok());
             // Whoever asked may have given up already.
             let _ = expected.send(result);
             return;
         }
         let open = self.table.borrow_mut().close(&key);
         let Some(open) = open else {
-            note(format_args!("an answer of the server that nobody waits for is dropped"));
+            note(format_args!(
+                "an answer of the server that nobody waits for is dropped"
+            ));
             return;
         };
         let both = frame.result.is_some() && frame.error.is_some();
@@ -197,7 +204,9 @@ impl<J: Judge + 'static> Mediator<J> {
     /// A line past the limit, of which nothing is known. If just one request is open it
     /// was most likely its answer.
     fn on_overlong_line(&self) {
-        note(format_args!("a line of the server is dropped: it is longer than the limit"));
+        note(format_args!(
+            "a line of the server is dropped: it is longer than the limit"
+        ));
         let open = {
             let mut table = self.table.borrow_mut();
             let key = table.only_request();

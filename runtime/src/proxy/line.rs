@@ -144,6 +144,9 @@ mod tests {
             lines(&input, 100_000),
             [None, Some(b"short".to_vec()), None]
         );
-        assert_eq!(lines(b"12345\n123456\n", 5), [Some(b"12345".to_vec()), None]);
+        assert_eq!(
+            lines(b"12345\n123456\n", 5),
+            [Some(b"12345".to_vec()), None]
+        );
     }
 }

@@ -17,9 +17,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// Pages of one listing.
-const MAX_PAGES: usize = 1000;
+pub(super) const MAX_PAGES: usize = 1000;
 /// Tools of one listing.
-const MAX_TOOLS: usize = 10_000;
+pub(super) const MAX_TOOLS: usize = 10_000;
 /// All definitions of one listing, in bytes of JSON.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// The longest wait for one page.
@@ -123,7 +123,9 @@ impl<J: Judge + 'static> Mediator<J> {
             for tool in read_tools(&result) {
                 bytes += tool.json.to_string().len();
                 if found.tools.len() >= MAX_TOOLS || bytes > MAX_BYTES {
-                    note(format_args!("the server lists too many tools; the rest stays unknown"));
+                    note(format_args!(
+                        "the server lists too many tools; the rest stays unknown"
+                    ));
                     return found;
                 }
                 found.tools.push(tool);
@@ -132,12 +134,16 @@ impl<J: Judge + 'static> Mediator<J> {
                 return found;
             };
             if !cursors.insert(next.to_owned()) {
-                note(format_args!("the server's list of tools goes in circles; it ends here"));
+                note(format_args!(
+                    "the server's list of tools goes in circles; it ends here"
+                ));
                 return found;
             }
             cursor = Some(next.to_owned());
         }
-        note(format_args!("the server's list of tools has more than {MAX_PAGES} pages"));
+        note(format_args!(
+            "the server's list of tools has more than {MAX_PAGES} pages"
+        ));
         found
     }
 
@@ -149,7 +155,10 @@ impl<J: Judge + 'static> Mediator<J> {
         let id = self.next_list_id();
         let (answer, meta) = {
             let mut table = self.table.borrow_mut();
-            (table.expect_upstream(&id), table.client.request_meta.clone())
+            (
+                table.expect_upstream(&id),
+                table.client.request_meta.clone(),
+            )
         };
         self.upstream
             .say(&OwnLine::list_tools(&id, cursor, meta.as_ref()));
@@ -197,7 +206,10 @@ pub(super) fn without_contradictions(tools: Vec<ToolDefinition>) -> Vec<ToolDefi
                     true
                 }
                 _ => {
-                    note(format_args!("tool {} is listed twice", quoted(&tool.name, 200)));
+                    note(format_args!(
+                        "tool {} is listed twice",
+                        quoted(&tool.name, 200)
+                    ));
                     false
                 }
             }

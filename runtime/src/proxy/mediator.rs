@@ -61,7 +61,12 @@ pub(super) struct Mediator<J> {
 }
 
 impl<J: Judge> Mediator<J> {
-    pub(super) fn new(judge: J, audit: Audit, server: Option<String>, settings: Settings) -> Rc<Self> {
+    pub(super) fn new(
+        judge: J,
+        audit: Audit,
+        server: Option<String>,
+        settings: Settings,
+    ) -> Rc<Self> {
         Rc::new(Self {
             server,
             settings,
@@ -150,8 +155,12 @@ impl<J: Judge> Mediator<J> {
         };
         for request in open {
             let message = self.gone();
-            self.client
-                .push(&denial::error(&request.raw, denial::INTERNAL_ERROR, &message, None));
+            self.client.push(&denial::error(
+                &request.raw,
+                denial::INTERNAL_ERROR,
+                &message,
+                None,
+            ));
         }
     }
 

@@ -15,17 +15,25 @@ mod frame;
 mod from_client;
 mod from_server;
 mod id;
+mod inspect;
 mod line;
 mod listing;
 mod log;
 mod mediator;
 mod outbox;
 mod own;
+mod process;
+mod run;
 mod session;
 mod table;
+#[cfg(unix)]
+mod unix;
 mod upstream;
 
+pub use inspect::{InspectError, inspect};
 pub use mediator::Settings;
+pub use process::ServerCommand;
+pub use run::{Proxy, conversation_id};
 
 #[cfg(test)]
 mod tests;

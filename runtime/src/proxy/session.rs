@@ -73,9 +73,7 @@ impl Session {
 impl Judge for Session {
     fn judge<'a>(&'a mut self, call: &Call<'a>, attempt: Attempt) -> Judgement<'a> {
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let decision = self
-            .gate
-            .decide(&mut self.conversation, call, attempt, now);
+        let decision = self.gate.decide(&mut self.conversation, call, attempt, now);
         Judgement {
             verdict: decision.verdict(),
             stage: decision.stage(),

@@ -101,7 +101,8 @@ pub(super) struct Table {
 impl Table {
     /// Whether `key` is in use between the client and this proxy.
     pub(super) fn is_taken(&self, key: &Key) -> bool {
-        let own = |key: &Key| matches!(key, Key::Text(text) if self.own_upstream.contains_key(text));
+        let own =
+            |key: &Key| matches!(key, Key::Text(text) if self.own_upstream.contains_key(text));
         self.requests.contains_key(key) || self.waiting.contains_key(key) || own(key)
     }
 
@@ -172,7 +173,10 @@ impl Table {
         self.undecided = self.undecided.saturating_sub(1);
         // After a cancellation the client may have used the id again.
         if let Some(key) = key
-            && self.waiting.get(key).is_some_and(|w| Rc::ptr_eq(w, waiting))
+            && self
+                .waiting
+                .get(key)
+                .is_some_and(|w| Rc::ptr_eq(w, waiting))
         {
             self.waiting.remove(key);
         }

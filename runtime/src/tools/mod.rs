@@ -9,4 +9,4 @@ mod lock;
 
 pub use definition::{DefinitionError, ToolDefinition};
 pub use heuristics::{Derived, Heuristics, LabelHeuristics};
-pub use lock::{Lock, LockError, LockedTool};
+pub use lock::{Change, Lock, LockError, LockedTool};

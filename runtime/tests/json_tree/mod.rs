@@ -110,7 +110,11 @@ fn read(bytes: &[u8]) -> Result<Tree, MalformedKind> {
         })?;
         assert_eq!(
             reader.depth(),
-            open.len() + usize::from(matches!(event, Some(Event::ObjectStart | Event::ArrayStart)))
+            open.len()
+                + usize::from(matches!(
+                    event,
+                    Some(Event::ObjectStart | Event::ArrayStart)
+                ))
                 - usize::from(matches!(event, Some(Event::ObjectEnd | Event::ArrayEnd)))
         );
         let value = match event {
