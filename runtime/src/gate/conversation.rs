@@ -5,12 +5,6 @@
 pub struct Conversation {}
 
 impl Conversation {
-    /// Remembers that a human approved exactly this call. It is used up by the next
-    /// decision that allows the call.
-    pub fn approve_call(&mut self, call: &super::Call<'_>) {
-        let _ = call;
-    }
-
     /// Remembers a human's approval of one destination of one parameter of one tool.
     pub fn approve(&mut self, tool: &str, param: &str, destination: &str) {
         let _ = (tool, param, destination);

@@ -20,8 +20,11 @@ pub struct Gate {}
 pub enum Attempt {
     /// A new call: counts.
     First,
-    /// The same call again after an approval: does not count.
+    /// The same call again after a destination was approved: does not count.
     AfterApproval,
+    /// The same call again after a human approved exactly this call, once: asks about
+    /// the call as a whole are lifted, nothing else is. Does not count.
+    ApprovedOnce,
 }
 
 impl Gate {

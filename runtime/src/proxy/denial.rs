@@ -17,10 +17,10 @@ pub(super) const BLOCKED: i32 = -32001;
 /// Why a call was blocked.
 #[derive(Debug)]
 pub(super) struct Denial<'a> {
-    /// The verdict before nobody could be asked: `ask` or `deny`.
-    pub verdict: Verdict,
     /// What decided.
     pub stage: Stage,
+    /// The same, more exactly.
+    pub code: &'a str,
     /// Why, for the agent.
     pub reason: &'a str,
     /// `file:line:column` in the policy.
@@ -31,9 +31,8 @@ impl Denial<'_> {
     fn verdict(&self) -> Value {
         json!({
             "verdict": Verdict::Deny.name(),
-            "was": self.verdict.name(),
             "contract": self.stage.name(),
-            "code": self.stage.name(),
+            "code": self.code,
             "at": self.at,
         })
     }
@@ -94,8 +93,8 @@ mod tests {
     #[test]
     fn echoes_the_id_as_it_was_spelled() {
         let denial = Denial {
-            verdict: Verdict::Ask,
             stage: Stage::SinkGate,
+            code: "sink_gate.x",
             reason: "no\n\"one\"",
             at: Some("a.yaml:1:2"),
         };

@@ -2,9 +2,10 @@
 //!
 //! Knows what is asked and what counts as a yes; not what follows from it.
 
+use super::judging::Finding;
 use super::log::{quoted, visible};
 use super::mediator::Mediator;
-use super::session::{Judge, Question};
+use super::session::{Approval, Judge};
 use super::table::Waiting;
 use crate::gate::CallMessage;
 use serde_json::value::RawValue;
@@ -39,16 +40,15 @@ pub(super) enum Reply {
 pub(super) fn message(
     server: Option<&str>,
     call: &CallMessage<'_>,
-    question: Option<&Question>,
-    reason: &str,
-    at: Option<&str>,
+    asked: &Finding,
 ) -> Option<String> {
     let mut text = format!("Tool {}", quoted(call.tool(), 200));
     if let Some(server) = server {
         text.push_str(&format!(" of server {}", quoted(server, 200)));
     }
-    match question {
-        Some(question) => {
+    let holds_for = match &asked.approval {
+        Approval::Never => return None,
+        Approval::Destination(question) => {
             if question.destination.chars().count() > MAX_DESTINATION {
                 return None;
             }
@@ -58,23 +58,20 @@ pub(super) fn message(
                 quoted(&question.param, 200),
                 quoted(&question.destination, MAX_DESTINATION)
             ));
+            "this destination, parameter and tool until the client ends"
         }
-        None => {
+        Approval::ThisCall => {
             text.push_str(" is about to be called, and the policy wants a human to look at it.");
             push_arguments(call.arguments(), &mut text)?;
+            "this one call"
         }
-    }
-    let reason: String = visible(reason).chars().take(MAX_TEXT).collect();
+    };
+    let reason: String = visible(&asked.reason).chars().take(MAX_TEXT).collect();
     text.push_str(&format!("\nWhy: {reason}"));
-    if let Some(at) = at {
+    if let Some(at) = &asked.at {
         text.push_str(&format!("\nPolicy: {}", visible(at)));
     }
-    text.push_str(match question {
-        Some(_) => {
-            "\nApproving holds for this destination, parameter and tool until the client ends."
-        }
-        None => "\nApproving holds for this one call.",
-    });
+    text.push_str(&format!("\nApproving holds for {holds_for}."));
     Some(text)
 }
 
@@ -168,30 +165,30 @@ impl<J: Judge> Mediator<J> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::session::Question;
     use super::*;
     use crate::json::{Limits, Scratch};
 
-    fn ask(arguments: &str, question: Option<Question>) -> Option<String> {
+    fn ask(arguments: &str, approval: Approval) -> Option<String> {
         let line = format!(
             r#"{{"method":"tools/call","params":{{"name":"x\ny","arguments":{arguments}}}}}"#
         );
         let limits = Limits::default();
         let mut scratch = Scratch::new(&limits);
         let call = CallMessage::parse(None, line.as_bytes(), &limits, &mut scratch).unwrap();
-        message(
-            Some("s"),
-            &call,
-            question.as_ref(),
-            "because\n`x`",
-            Some("p.yaml:1:1"),
-        )
+        let asked = Finding {
+            at: Some("p.yaml:1:1".to_owned()),
+            approval,
+            ..Finding::own("because\n`x`")
+        };
+        message(Some("s"), &call, &asked)
     }
 
     #[test]
     fn a_name_cannot_forge_the_question() {
         let text = ask(
             "{}",
-            Some(Question {
+            Approval::Destination(Question {
                 param: "to\nApproved: yes".to_owned(),
                 destination: "a@b\u{202e}\n".to_owned(),
             }),
@@ -201,7 +198,7 @@ mod tests {
         assert!(text.contains(r#"Destination: "a@b\u{202e}\u{a}""#));
         let text = ask(
             r#"{"k\n":"v\n","long":"LONG"}"#.replace("LONG", &"x".repeat(400)).as_str(),
-            None,
+            Approval::ThisCall,
         )
         .unwrap();
         assert_eq!(text.lines().count(), 6, "{text}");
@@ -214,9 +211,12 @@ mod tests {
             param: "to".to_owned(),
             destination: "x".repeat(1001),
         };
-        assert_eq!(ask("{}", Some(question)), None);
+        assert_eq!(ask("{}", Approval::Destination(question)), None);
         let many: Vec<String> = (0..41).map(|n| format!("\"a{n}\":1")).collect();
-        assert_eq!(ask(&format!("{{{}}}", many.join(",")), None), None);
+        assert_eq!(
+            ask(&format!("{{{}}}", many.join(",")), Approval::ThisCall),
+            None
+        );
     }
 
     #[test]

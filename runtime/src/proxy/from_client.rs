@@ -1,6 +1,6 @@
 //! The pump from the client to the server.
 
-use super::denial::{INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR};
+use super::denial::{self, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR};
 use super::envelope::{FromClient, Id, PassThrough, classify};
 use super::frame::FrameReader;
 use super::line::{Line, LineReader};
@@ -26,7 +26,7 @@ impl<J: Judge + 'static> Mediator<J> {
                 Ok(Some(Line::Whole(line))) => self.on_client_line(&mut frames, line).await,
                 Ok(Some(Line::TooLong)) => {
                     let why = "the message is not forwarded: it is longer than the limit";
-                    self.refuse(&[], b"", why, PARSE_ERROR, false).await;
+                    self.refuse_one(b"", None, PARSE_ERROR, why).await;
                 }
                 Ok(None) => return,
                 Err(error) => {
@@ -66,7 +66,12 @@ impl<J: Judge + 'static> Mediator<J> {
             FromClient::Answer { id, result, line } => self.on_answer(&id, result, &line).await,
             FromClient::Batch { ids } => {
                 let why = "batches are not forwarded: send each message on its own line";
-                self.refuse(&ids, line, why, INVALID_REQUEST, true).await;
+                let answer = if ids.is_empty() {
+                    denial::error(b"null", INVALID_REQUEST, why, None)
+                } else {
+                    denial::batch_error(&ids, why)
+                };
+                self.refuse(line, &answer, why).await;
             }
             FromClient::Refused(refusal) if refusal.answer => {
                 note(format_args!(
@@ -75,8 +80,7 @@ impl<J: Judge + 'static> Mediator<J> {
                 ));
             }
             FromClient::Refused(refusal) => {
-                let ids: Vec<&[u8]> = refusal.id.into_iter().collect();
-                self.refuse(&ids, line, &refusal.why, refusal.code, false)
+                self.refuse_one(line, refusal.id, refusal.code, &refusal.why)
                     .await;
             }
         }
@@ -97,7 +101,7 @@ impl<J: Judge + 'static> Mediator<J> {
                 return true;
             }
         };
-        self.refuse(&[id.raw], line, why, INVALID_REQUEST, false)
+        self.refuse_one(line, Some(id.raw), INVALID_REQUEST, why)
             .await;
         false
     }

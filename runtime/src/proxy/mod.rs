@@ -16,6 +16,7 @@ mod from_client;
 mod from_server;
 mod id;
 mod inspect;
+mod judging;
 mod line;
 mod listing;
 mod log;

@@ -17,10 +17,23 @@ pub(super) struct Judgement<'a> {
     pub reason: String,
     /// `file:line:column`.
     pub at: Option<String>,
-    /// What a human can vouch for, for the whole conversation.
-    pub question: Option<Question>,
+    /// A stable word for machines.
+    pub code: &'static str,
+    /// How a human can lift an ask.
+    pub approval: Approval,
     /// Only with [`Verdict::Allow`].
     pub permit: Option<Permit<'a>>,
+}
+
+/// How a human can lift an ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Approval {
+    /// Not at all.
+    Never,
+    /// By vouching for a destination, for the whole conversation.
+    Destination(Question),
+    /// By approving exactly this call, once.
+    ThisCall,
 }
 
 /// A destination to vouch for.
@@ -36,8 +49,6 @@ pub(super) trait Judge {
     fn judge<'a>(&'a mut self, call: &Call<'a>, attempt: Attempt) -> Judgement<'a>;
     /// Remembers that a human vouched for a destination.
     fn approve(&mut self, tool: &str, question: &Question);
-    /// Remembers that a human approved exactly this call, once.
-    fn approve_call(&mut self, call: &Call<'_>);
     /// The first listing.
     fn pin(&mut self, tools: &[ToolDefinition]);
     /// A later listing.
@@ -59,7 +70,9 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(gate: Gate, server: Option<String>, lock: Option<Lock>) -> Self {
+    pub(super) fn new(mut gate: Gate, server: Option<String>, lock: Option<Lock>) -> Self {
+        // Until the server has listed its tools, none is known.
+        gate.pin(server.as_deref(), &[], lock.as_ref());
         Self {
             conversation: gate.conversation(),
             gate,
@@ -81,10 +94,15 @@ impl Judge for Session {
             at: decision
                 .position()
                 .map(|p| format!("{}:{}:{}", p.file, p.line, p.column)),
-            question: decision.question().map(|question| Question {
-                param: question.param.to_owned(),
-                destination: question.destination.to_owned(),
-            }),
+            code: decision.stage().name(),
+            approval: match (decision.question(), decision.stage()) {
+                (Some(question), _) => Approval::Destination(Question {
+                    param: question.param.to_owned(),
+                    destination: question.destination.to_owned(),
+                }),
+                (None, Stage::Rule) => Approval::ThisCall,
+                (None, _) => Approval::Never,
+            },
             permit: decision.permit(),
         }
     }
@@ -92,10 +110,6 @@ impl Judge for Session {
     fn approve(&mut self, tool: &str, question: &Question) {
         self.conversation
             .approve(tool, &question.param, &question.destination);
-    }
-
-    fn approve_call(&mut self, call: &Call<'_>) {
-        self.conversation.approve_call(call);
     }
 
     fn pin(&mut self, tools: &[ToolDefinition]) {
