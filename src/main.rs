@@ -1,3 +1,41 @@
-//! The `bouncer` command.
+//! The `bouncer` command: parses the command line and hands over to one module a
+//! subcommand.
 
-fn main() {}
+mod cli;
+mod cmd;
+mod output;
+mod source;
+
+use clap::{CommandFactory, Parser};
+use cli::{Cli, Command};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are answers; everything else is a usage error.
+            let code = if error.use_stderr() { output::USAGE } else { 0 };
+            if error.print().is_err() {
+                return ExitCode::from(output::ERROR);
+            }
+            return ExitCode::from(code);
+        }
+    };
+    output::choose_colour(cli.color);
+    let result = match cli.command {
+        Command::Compile(args) => cmd::compile::run(&args),
+        Command::Check(args) => cmd::check::run(&args),
+        Command::Replay(args) => cmd::replay::run(&args),
+        Command::Run(args) => cmd::run::command(args),
+        Command::Pin(args) => cmd::pin::command(args),
+        Command::Inspect(args) => cmd::inspect::run(&args),
+        Command::Explain(args) => cmd::explain::run(&args),
+        Command::Packs(args) => cmd::packs::run(&args.command),
+        Command::Demo(args) => cmd::demo::run(&args),
+        Command::DemoServer => cmd::demo_server::run(),
+        Command::Completions { shell } => cmd::shell::completions(shell, &mut Cli::command()),
+        Command::Man { out } => cmd::shell::man(out.as_deref(), Cli::command()),
+    };
+    output::exit(result)
+}

@@ -4,4 +4,17 @@
 //! The compiler knows the plan format of `bouncer-runtime`; the runtime knows
 //! nothing of this crate.
 
+pub mod build;
+pub mod condition;
+pub mod diagnostic;
+mod emit;
+pub mod lower;
+pub mod packs;
 pub mod policy;
+mod read;
+pub mod regex_dialect;
+mod resolve;
+
+pub use emit::compile;
+pub use lower::CompileError;
+pub use resolve::{Input, Loaded, Options, load};

@@ -236,7 +236,7 @@ mod tests {
         let exponent: i32 = exponent.parse().unwrap();
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let mut digits = vec!['0'; 200];
-        let first = 100 - whole.len() as i32 + exponent;
+        let first = 100 - whole.len() as i32 - exponent;
         for (n, c) in whole.chars().chain(fraction.chars()).enumerate() {
             digits[(first + n as i32) as usize] = c;
         }

@@ -49,6 +49,17 @@ pub struct Policy {
     pub servers: Vec<Server>,
     /// Where the policy wants the audit log, as written; relative to the policy file.
     pub audit_path: Option<String>,
+    /// What the author asserts about the policy, unparsed, in the order written.
+    pub assertions: Vec<Assertion>,
+}
+
+/// An item of `assert:`, unparsed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assertion {
+    /// The text as YAML gives it.
+    pub text: String,
+    /// Where it was written.
+    pub at: Pos,
 }
 
 /// Ordered rules and what holds when none matches.

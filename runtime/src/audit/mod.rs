@@ -55,6 +55,8 @@ pub struct Entry<'a> {
     pub verdict: Verdict,
     /// What decided.
     pub contract: Stage,
+    /// The same, more exactly: a stable word.
+    pub code: &'a str,
     /// Why.
     pub reason: &'a str,
     /// `file:line:column` of what decided.
@@ -99,6 +101,7 @@ struct Head<'a> {
 struct Tail<'a> {
     verdict: &'a str,
     contract: &'a str,
+    code: &'a str,
     reason: &'a str,
     at: Option<&'a str>,
     outcome: Outcome,
@@ -164,6 +167,7 @@ impl Audit {
         let tail = Tail {
             verdict: entry.verdict.name(),
             contract: entry.contract.name(),
+            code: entry.code,
             reason: entry.reason,
             at: entry.at,
             outcome: entry.outcome,

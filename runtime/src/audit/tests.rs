@@ -9,6 +9,7 @@ fn entry(arguments: Arguments<'_>) -> Entry<'_> {
         arguments,
         verdict: Verdict::Deny,
         contract: Stage::SinkGate,
+        code: "sink_gate.unproven",
         reason: "because `a\nb`",
         at: Some("p.yaml:1:2"),
         outcome: Outcome::Blocked,

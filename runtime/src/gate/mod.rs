@@ -1,21 +1,44 @@
 //! The gate: a loaded plan, the pinned tools, and the decision of each call.
 
+mod approvals;
+mod budget;
 mod call;
 mod conversation;
+mod decide;
 mod decision;
+mod eval;
+mod rows;
+mod scratch;
+mod sink;
+mod tool;
+mod walk;
 
 pub use call::{Call, CallError, CallMessage};
-pub use conversation::Conversation;
-pub use decision::{Decision, Permit, Position, Question};
+pub use conversation::{Conversation, DEFAULT_PROVENANCE_LIMIT};
+pub use decision::{Approvable, Decision, Permit, Position, Question};
 
-use crate::tools::{Lock, ToolDefinition};
+use crate::plan::{Corrupt, Plan};
+use crate::provenance::{OutputLabels, Source};
+use crate::tools::{Heuristics, Lock, ToolDefinition};
+use crate::Label;
+use std::collections::HashMap;
+use tool::{Status, Tool};
 
 /// A plan together with the tools that are pinned under it. Shared by all
 /// conversations.
 #[derive(Debug)]
-pub struct Gate {}
+pub struct Gate {
+    plan: Plan,
+    heuristics: Option<Heuristics>,
+    tools: Vec<Tool>,
+    /// From [`tool_key`] to an index into `tools`.
+    names: HashMap<String, u32>,
+    /// Whether any server's tools were ever pinned. Before that every tool that a call
+    /// names counts as pinned: there is nothing to hold it against.
+    listed: bool,
+}
 
-/// Whether a decision counts against budgets.
+/// Whether a decision counts against budgets, and what a human has approved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attempt {
     /// A new call: counts.
@@ -28,27 +51,78 @@ pub enum Attempt {
 }
 
 impl Gate {
+    /// A gate over a plan, with no tools pinned.
+    #[must_use]
+    pub fn new(plan: Plan) -> Self {
+        // A loaded plan cannot fail here; if it did, decisions fail closed as well.
+        let heuristics = tool::heuristics(&plan.tables()).unwrap_or_default();
+        Self { plan, heuristics, tools: Vec::new(), names: HashMap::new(), listed: false }
+    }
+
+    /// The plan.
+    #[must_use]
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
     /// Pins `tools` as the tools of `server`: the first listing of a server. With a
     /// `lock`, tools that the lock lacks stay unpinned and tools that differ from it
-    /// are changed.
+    /// are changed. Pinning a server again replaces its pins.
     pub fn pin(&mut self, server: Option<&str>, tools: &[ToolDefinition], lock: Option<&Lock>) {
-        let _ = (server, tools, lock);
+        self.listed = true;
+        for definition in tools {
+            let locked = lock.map(|lock| lock.find(server, &definition.name));
+            let status = match locked {
+                None => Status::Pinned,
+                Some(None) => continue,
+                Some(Some(locked)) if locked.digest == definition.digest => Status::Pinned,
+                Some(Some(_)) => Status::Changed,
+            };
+            // A tool that does not link is left unpinned: it is asked about, then denied.
+            let Ok(mut tool) = self.link(server, definition) else { continue };
+            tool.status = status;
+            if let Some(Some(locked)) = locked {
+                tool.digest = locked.digest;
+            }
+            let key = tool_key(server, &definition.name);
+            match self.names.get(&key).and_then(|&index| self.tools.get_mut(index as usize)) {
+                Some(slot) => *slot = tool,
+                None => {
+                    self.names.insert(key, self.tools.len() as u32);
+                    self.tools.push(tool);
+                }
+            }
+        }
+    }
+
+    fn link(&self, server: Option<&str>, definition: &ToolDefinition) -> Result<Tool, Corrupt> {
+        Tool::new(&self.plan.tables(), self.heuristics.as_ref(), server, definition)
     }
 
     /// Notes a later listing of the same server: new tools stay unpinned, tools whose
     /// definition differs from the pinned one are denied until they are pinned again.
     pub fn observe(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
-        let _ = (server, tools);
+        for definition in tools {
+            let index = self.names.get(&tool_key(server, &definition.name));
+            if let Some(tool) = index.and_then(|&index| self.tools.get_mut(index as usize))
+                && tool.digest != definition.digest
+            {
+                // Stays changed even if the server changes it back: what was shown in
+                // between may have been acted on.
+                tool.status = Status::Changed;
+            }
+        }
     }
 
     /// A fresh conversation: no budget used, nothing approved, nothing recorded.
     #[must_use]
     pub fn conversation(&self) -> Conversation {
-        Conversation {}
+        Conversation::new(&self.plan.tables(), DEFAULT_PROVENANCE_LIMIT)
     }
 
     /// Judges a call. `now_ms` is a monotonic clock in milliseconds; it only matters
-    /// to rates. Does not touch the heap.
+    /// to rates. Does not touch the heap once the conversation has seen the tools and
+    /// arguments of that size; `sql()` views and `resolve_symlinks` are the exceptions.
     pub fn decide<'a>(
         &'a self,
         conversation: &'a mut Conversation,
@@ -56,8 +130,7 @@ impl Gate {
         attempt: Attempt,
         now_ms: u64,
     ) -> Decision<'a> {
-        let _ = (conversation, attempt, now_ms);
-        Decision::blocked(call)
+        decide::decide(self, conversation, call, attempt, now_ms)
     }
 
     /// Records what a call returned, before the agent sees it: the `result` member of
@@ -69,7 +142,30 @@ impl Gate {
         tool: &str,
         result: &serde_json::Value,
     ) {
-        let _ = (conversation, server, tool, result);
+        conversation.calls += 1;
+        let source = Source { server, tool, call: conversation.calls };
+        let pinned = self.names.get(&tool_key(server, tool)).and_then(|&index| self.tools.get(index as usize));
+        // The labels of a changed tool were chosen for another definition.
+        let trusted = pinned.filter(|tool| tool.status == Status::Pinned);
+        match trusted {
+            Some(tool) => conversation.provenance.record_result(&source, &tool.labels, result),
+            None => {
+                let labels = self.unpinned_labels(server, tool);
+                conversation.provenance.record_result(&source, &labels, result);
+            }
+        }
+    }
+
+    /// Labels of a tool that is not pinned: the contract's where nothing is pinned at
+    /// all, else everything is untrusted.
+    fn unpinned_labels(&self, server: Option<&str>, tool: &str) -> OutputLabels {
+        if self.listed {
+            return OutputLabels::all(Label::Untrusted);
+        }
+        let tables = self.plan.tables();
+        tool::find_contract(&tables, &tool::full_name(server, tool), tool)
+            .and_then(|contract| tool::output_labels(&tables, contract, self.heuristics.as_ref()))
+            .unwrap_or_else(|_| OutputLabels::all(Label::Untrusted))
     }
 
     /// Records text that reached the agent by another way than a tool's result, such
@@ -77,9 +173,31 @@ impl Gate {
     pub fn record_untrusted(
         &self,
         conversation: &mut Conversation,
+        server: Option<&str>,
         origin: &str,
         value: &serde_json::Value,
     ) {
-        let _ = (conversation, origin, value);
+        conversation.calls += 1;
+        let source = Source { server, tool: origin, call: conversation.calls };
+        conversation.provenance.record_result(&source, &OutputLabels::all(Label::Untrusted), value);
     }
+}
+
+/// The key of a tool in the gate's index.
+fn tool_key(server: Option<&str>, tool: &str) -> String {
+    let mut key = String::new();
+    write_tool_key(server, tool, &mut key);
+    key
+}
+
+/// Writes the key of a tool. The length in front keeps the parts apart.
+fn write_tool_key(server: Option<&str>, tool: &str, out: &mut String) {
+    use std::fmt::Write as _;
+    out.clear();
+    if let Some(server) = server {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "{}:{server}", server.len());
+    }
+    out.push('/');
+    out.push_str(tool);
 }

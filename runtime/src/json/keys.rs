@@ -63,11 +63,13 @@ impl Scratch {
     }
 
     /// How many objects and arrays are open.
+    #[inline]
     pub(super) fn depth(&self) -> usize {
         self.stack.len()
     }
 
     /// Whether the innermost open container is an object.
+    #[inline]
     pub(super) fn in_object(&self) -> bool {
         self.stack.last().is_some_and(|&base| base != ARRAY)
     }
@@ -115,33 +117,42 @@ impl Scratch {
     }
 
     /// Ends the innermost object, and checks its keys if it has many.
-    ///
-    /// Sorts them by hash, then by text: even if every hash collided, that is
-    /// `O(b log n)` for `n` keys of `b` bytes, so no seed has to be secret for it.
     pub(super) fn close_object(&mut self, source: &str) -> Result<(), Malformed> {
         let base = self.stack.pop().map_or(0, |base| base as usize);
         let keys = self.keys.get_mut(base..).unwrap_or_default();
-        let mut first_duplicate = None;
-        if keys.len() > PAIRWISE {
-            let order = |a: &Key, b: &Key| {
-                a.hash
-                    .cmp(&b.hash)
-                    .then_with(|| a.text(source).cmp_decoded(&b.text(source)))
-            };
-            keys.sort_unstable_by(|a, b| order(a, b).then(a.start.cmp(&b.start)));
-            // The earliest repetition, so that the answer does not hang on the seed.
-            first_duplicate = keys
-                .array_windows()
-                .filter(|[a, b]| order(a, b).is_eq())
-                .map(|[_, b]| b.start)
-                .min();
-        }
+        let duplicate = if keys.len() > PAIRWISE {
+            first_duplicate(keys, source)
+        } else {
+            None
+        };
         self.keys.truncate(base);
-        match first_duplicate {
+        match duplicate {
             Some(start) => Err(MalformedKind::DuplicateKey.at(start as usize - 1)),
             None => Ok(()),
         }
     }
+}
+
+/// Where the earliest repetition among `keys` starts, whatever the hash seed.
+///
+/// Sorts by hash, and keys of one hash by text: even if every hash collided, that
+/// is `O(b log n)` for `n` keys of `b` bytes, so nothing hangs on a secret seed.
+fn first_duplicate(keys: &mut [Key], source: &str) -> Option<u32> {
+    keys.sort_unstable_by_key(|key| key.hash);
+    let mut first = None;
+    for same_hash in keys.chunk_by_mut(|a, b| a.hash == b.hash) {
+        if same_hash.len() == 1 {
+            continue;
+        }
+        let by_text = |a: &Key, b: &Key| a.text(source).cmp_decoded(&b.text(source));
+        same_hash.sort_unstable_by(|a, b| by_text(a, b).then(a.start.cmp(&b.start)));
+        for [a, b] in same_hash.array_windows() {
+            if by_text(a, b).is_eq() {
+                first = Some(first.map_or(b.start, |earliest: u32| earliest.min(b.start)));
+            }
+        }
+    }
+    first
 }
 
 impl Key {

@@ -29,8 +29,12 @@ pub enum Event<'a> {
     Null,
 }
 
+/// What [`Reader::next`] returns, built in place: every step of the way returns this
+/// same type, since repacking it costs more than reading a short token.
+type Step<'a> = Result<Option<Event<'a>>, Malformed>;
+
 /// What may stand next.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// A value: at the start, after a key, or after a comma in an array.
     Value,
@@ -45,7 +49,7 @@ enum State {
     /// The value is complete; only white space may follow.
     Done,
     /// The text is malformed; every further call says so again.
-    Failed(Malformed),
+    Failed,
 }
 
 /// Reads one JSON text, event by event.
@@ -61,6 +65,8 @@ pub struct Reader<'a, 's> {
     token_start: usize,
     max_depth: usize,
     state: State,
+    /// What [`State::Failed`] reports; kept apart so that a state is one byte.
+    failure: Malformed,
     scratch: &'s mut Scratch,
 }
 
@@ -92,6 +98,7 @@ impl<'a, 's> Reader<'a, 's> {
             token_start: 0,
             max_depth: limits.max_depth,
             state: State::Value,
+            failure: MalformedKind::UnexpectedEnd.at(0),
             scratch,
         })
     }
@@ -104,7 +111,7 @@ impl<'a, 's> Reader<'a, 's> {
     pub fn next(&mut self) -> Result<Option<Event<'a>>, Malformed> {
         let result = self.step();
         if let Err(malformed) = result {
-            self.state = State::Failed(malformed);
+            self.fail(malformed);
         }
         result
     }
@@ -118,7 +125,7 @@ impl<'a, 's> Reader<'a, 's> {
     /// As [`next`](Self::next).
     pub fn skip_value(&mut self) -> Result<Option<&'a str>, Malformed> {
         let due = match self.state {
-            State::Value | State::Failed(_) => true,
+            State::Value | State::Failed => true,
             State::ValueOrEnd => self.peek() != Some(b']'),
             State::CommaOrEnd => !self.scratch.in_object() && self.peek() != Some(b']'),
             State::Key | State::KeyOrEnd | State::Done => false,
@@ -151,7 +158,7 @@ impl<'a, 's> Reader<'a, 's> {
             Some(Event::ObjectStart) => Ok(()),
             _ => {
                 let malformed = MalformedKind::NotAnObject.at(self.token_start);
-                self.state = State::Failed(malformed);
+                self.fail(malformed);
                 Err(malformed)
             }
         }
@@ -175,6 +182,12 @@ impl<'a, 's> Reader<'a, 's> {
         self.token_start
     }
 
+    #[cold]
+    fn fail(&mut self, malformed: Malformed) {
+        self.failure = malformed;
+        self.state = State::Failed;
+    }
+
     /// Reads on until only `depth` containers are open.
     fn finish_to(&mut self, depth: usize) -> Result<(), Malformed> {
         // Ends: inside a container `next` consumes something or fails.
@@ -184,34 +197,36 @@ impl<'a, 's> Reader<'a, 's> {
         Ok(())
     }
 
-    fn step(&mut self) -> Result<Option<Event<'a>>, Malformed> {
+    #[inline(always)]
+    fn step(&mut self) -> Step<'a> {
         let mut next = self.peek();
-        if matches!(self.state, State::CommaOrEnd) {
+        if self.state == State::CommaOrEnd {
             match (next, self.scratch.in_object()) {
                 (Some(b','), in_object) => {
                     self.position += 1;
                     self.state = if in_object { State::Key } else { State::Value };
                     next = self.peek();
                 }
-                (Some(b'}'), true) => return self.close_object().map(Some),
-                (Some(b']'), false) => return Ok(Some(self.close_array())),
+                (Some(b'}'), true) => return self.close_object(),
+                (Some(b']'), false) => return self.close_array(),
                 _ => return Err(self.unexpected()),
             }
         }
         match (self.state, next) {
-            (State::Value, Some(byte)) => self.value(byte).map(Some),
-            (State::Key | State::KeyOrEnd, Some(b'"')) => self.key().map(Some),
-            (State::KeyOrEnd, Some(b'}')) => self.close_object().map(Some),
-            (State::ValueOrEnd, Some(b']')) => Ok(Some(self.close_array())),
-            (State::ValueOrEnd, Some(byte)) => self.value(byte).map(Some),
+            (State::Value, Some(byte)) => self.value(byte),
+            (State::Key | State::KeyOrEnd, Some(b'"')) => self.key(),
+            (State::KeyOrEnd, Some(b'}')) => self.close_object(),
+            (State::ValueOrEnd, Some(b']')) => self.close_array(),
+            (State::ValueOrEnd, Some(byte)) => self.value(byte),
             (State::Done, None) => Ok(None),
             (State::Done, Some(_)) => Err(MalformedKind::TrailingBytes.at(self.position)),
-            (State::Failed(malformed), _) => Err(malformed),
+            (State::Failed, _) => Err(self.failure),
             _ => Err(self.unexpected()),
         }
     }
 
     /// Passes over white space and returns the byte after it.
+    #[inline]
     fn peek(&mut self) -> Option<u8> {
         loop {
             let byte = self.bytes.get(self.position).copied()?;
@@ -233,7 +248,7 @@ impl<'a, 's> Reader<'a, 's> {
     }
 
     /// Reads the value that starts with `first`, or its opening bracket.
-    fn value(&mut self, first: u8) -> Result<Event<'a>, Malformed> {
+    fn value(&mut self, first: u8) -> Step<'a> {
         self.token_start = self.position;
         let event = match first {
             b'"' => Event::String(self.string()?),
@@ -241,23 +256,32 @@ impl<'a, 's> Reader<'a, 's> {
                 self.open()?;
                 self.scratch.open_object();
                 self.state = State::KeyOrEnd;
-                return Ok(Event::ObjectStart);
+                return Ok(Some(Event::ObjectStart));
             }
             b'[' => {
                 self.open()?;
                 self.scratch.open_array();
                 self.state = State::ValueOrEnd;
-                return Ok(Event::ArrayStart);
+                return Ok(Some(Event::ArrayStart));
             }
             b'-' | b'0'..=b'9' => Event::Number(self.number()?),
-            b't' => self.literal("true", Event::Bool(true))?,
-            b'f' => self.literal("false", Event::Bool(false))?,
-            b'n' => self.literal("null", Event::Null)?,
+            b't' => {
+                self.literal("true")?;
+                Event::Bool(true)
+            }
+            b'f' => {
+                self.literal("false")?;
+                Event::Bool(false)
+            }
+            b'n' => {
+                self.literal("null")?;
+                Event::Null
+            }
             b'+' | b'.' => return Err(MalformedKind::BadNumber.at(self.position)),
             _ => return Err(self.unexpected()),
         };
         self.after_value();
-        Ok(event)
+        Ok(Some(event))
     }
 
     fn open(&mut self) -> Result<(), Malformed> {
@@ -268,20 +292,20 @@ impl<'a, 's> Reader<'a, 's> {
         Ok(())
     }
 
-    fn close_array(&mut self) -> Event<'a> {
+    fn close_array(&mut self) -> Step<'a> {
         self.token_start = self.position;
         self.position += 1;
         self.scratch.close_array();
         self.after_value();
-        Event::ArrayEnd
+        Ok(Some(Event::ArrayEnd))
     }
 
-    fn close_object(&mut self) -> Result<Event<'a>, Malformed> {
+    fn close_object(&mut self) -> Step<'a> {
         self.token_start = self.position;
         self.position += 1;
         self.scratch.close_object(self.text)?;
         self.after_value();
-        Ok(Event::ObjectEnd)
+        Ok(Some(Event::ObjectEnd))
     }
 
     fn after_value(&mut self) {
@@ -293,7 +317,7 @@ impl<'a, 's> Reader<'a, 's> {
     }
 
     /// Reads a key and the colon behind it.
-    fn key(&mut self) -> Result<Event<'a>, Malformed> {
+    fn key(&mut self) -> Step<'a> {
         self.token_start = self.position;
         let key = self.string()?;
         self.scratch.add_key(self.text, key, self.token_start + 1)?;
@@ -302,19 +326,23 @@ impl<'a, 's> Reader<'a, 's> {
         }
         self.position += 1;
         self.state = State::Value;
-        Ok(Event::Key(key))
+        Ok(Some(Event::Key(key)))
     }
 
-    fn literal(&mut self, word: &str, event: Event<'a>) -> Result<Event<'a>, Malformed> {
-        for expected in word.bytes() {
-            if self.bytes.get(self.position) != Some(&expected) {
-                return Err(self.unexpected());
-            }
-            self.position += 1;
+    #[inline]
+    fn literal(&mut self, word: &str) -> Result<(), Malformed> {
+        let rest = self.bytes.get(self.position..).unwrap_or_default();
+        if !rest.starts_with(word.as_bytes()) {
+            // Stop at the first byte that differs.
+            let same = rest.iter().zip(word.bytes()).take_while(|(a, b)| **a == *b);
+            self.position += same.count();
+            return Err(self.unexpected());
         }
-        Ok(event)
+        self.position += word.len();
+        Ok(())
     }
 
+    #[inline(always)]
     fn number(&mut self) -> Result<&'a str, Malformed> {
         let rest = self.bytes.get(self.position..).unwrap_or_default();
         match number::scan(rest) {
@@ -327,6 +355,7 @@ impl<'a, 's> Reader<'a, 's> {
     }
 
     /// Reads the string whose opening quote is at the position.
+    #[inline(always)]
     fn string(&mut self) -> Result<Text<'a>, Malformed> {
         let start = self.position + 1;
         let mut at = start;
@@ -391,33 +420,32 @@ impl<'a, 's> Reader<'a, 's> {
 /// The first quote, backslash or control byte in `bytes` from `at` on, or the end.
 fn find_special(bytes: &[u8], mut at: usize) -> usize {
     let mut rest = bytes.get(at..).unwrap_or_default();
-    // Most strings are short: four words first, then blocks that the compiler
-    // turns into vector instructions.
-    for _ in 0..4 {
-        let Some((word, tail)) = rest.split_first_chunk::<8>() else {
-            break;
-        };
-        let hits = special_bytes(u64::from_le_bytes(*word));
-        if hits != 0 {
-            return at + (hits.trailing_zeros() / 8) as usize;
+    loop {
+        // Most strings are short: a few words first.
+        for _ in 0..4 {
+            let Some((word, tail)) = rest.split_first_chunk::<8>() else {
+                let end = rest.iter().position(|&byte| is_special(byte));
+                return at + end.unwrap_or(rest.len());
+            };
+            let hits = special_bytes(u64::from_le_bytes(*word));
+            if hits != 0 {
+                return at + (hits.trailing_zeros() / 8) as usize;
+            }
+            at += 8;
+            rest = tail;
         }
-        at += 8;
-        rest = tail;
-    }
-    while let Some((block, tail)) = rest.split_first_chunk::<32>() {
-        if block
-            .iter()
-            .fold(false, |any, &byte| any | is_special(byte))
-        {
-            break;
+        // Then blocks, which compile to vector instructions; words find the place.
+        while let Some((block, tail)) = rest.split_first_chunk::<32>() {
+            if block
+                .iter()
+                .fold(false, |any, &byte| any | is_special(byte))
+            {
+                break;
+            }
+            at += 32;
+            rest = tail;
         }
-        at += 32;
-        rest = tail;
     }
-    at + rest
-        .iter()
-        .position(|&byte| is_special(byte))
-        .unwrap_or(rest.len())
 }
 
 const fn is_special(byte: u8) -> bool {

@@ -120,7 +120,7 @@ fn rejects_with_kind_and_place() {
         (b"{}\0", Kind::TrailingBytes, 2),
         (b"1 2", Kind::TrailingBytes, 2),
         (b"[[[[[]]]]]", Kind::TooDeep, 4),
-        (b"{\"a\":[{\"a\":[{}]}]}", Kind::TooDeep, 13),
+        (b"{\"a\":[{\"a\":[{}]}]}", Kind::TooDeep, 12),
         (b"[1,]", Kind::UnexpectedByte, 3),
         (b"[,1]", Kind::UnexpectedByte, 1),
         (b"[1 2]", Kind::UnexpectedByte, 3),

@@ -16,7 +16,7 @@ pub struct Text<'a> {
 
 impl<'a> Text<'a> {
     /// `raw` has to hold valid escapes only, and `escaped` to say if it has any.
-    pub(super) const fn new(raw: &'a str, escaped: bool) -> Self {
+    pub(crate) const fn new(raw: &'a str, escaped: bool) -> Self {
         Self { raw, escaped }
     }
 

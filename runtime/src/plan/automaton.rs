@@ -347,7 +347,7 @@ pub enum Automaton<'p> {
 
 impl<'p> Automaton<'p> {
     /// Reads the automaton that `reference` describes from the section's bytes.
-    pub(super) fn parse(reference: &AutomatonRef, bytes: &'p [u8]) -> Option<Self> {
+    pub(crate) fn parse(reference: &AutomatonRef, bytes: &'p [u8]) -> Option<Self> {
         let start = reference.start.get() as usize;
         let end = start.checked_add(reference.length.get() as usize)?;
         let bytes = bytes.get(start..end)?;

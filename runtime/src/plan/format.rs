@@ -399,8 +399,17 @@ record! {
         all: U32,
         /// `any`, or the leaf is unfit for a permissive rule.
         maybe: U32,
+        /// One of the `TEST_CLASS_` constants.
+        class: U32,
     }
 }
+
+/// [`Test::class`]: equality, which every type can answer.
+pub const TEST_CLASS_EQUALITY: u32 = 0;
+/// [`Test::class`]: a test of text, which a number, bool or null is unfit for.
+pub const TEST_CLASS_TEXT: u32 = 1;
+/// [`Test::class`]: a [`SimpleTest`] that answers for all forms at once.
+pub const TEST_CLASS_OWN: u32 = 2;
 
 record! {
     /// An elementary fact about a pick.

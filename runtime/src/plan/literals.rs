@@ -60,3 +60,80 @@ pub(crate) fn find<'p>(
     }
     Ok(None)
 }
+
+/// Writes the canonical decimal form of a JSON number: sign, digits without leading or
+/// trailing zeros, `e`, exponent. Equal numbers have equal forms, however they were
+/// spelt. `false` (and an empty `out`) if `text` is no JSON number or its exponent does
+/// not fit. Linear; allocates only if `out` has to grow.
+pub fn canonical_number(text: &str, out: &mut String) -> bool {
+    use std::fmt::Write as _;
+    out.clear();
+    if !crate::number::is_number(text) {
+        return false;
+    }
+    let (negative, unsigned) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => {
+            let Ok(exponent) = exponent.trim_start_matches('+').parse::<i64>() else { return false };
+            (mantissa, exponent)
+        }
+        None => (unsigned, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if negative {
+        out.push('-');
+    }
+    let start = out.len();
+    out.push_str(whole);
+    out.push_str(fraction);
+    let leading = out.get(start..).map_or(0, |digits| digits.len() - digits.trim_start_matches('0').len());
+    out.replace_range(start..start + leading, "");
+    let kept = out.get(start..).map_or(0, |digits| digits.trim_end_matches('0').len());
+    let dropped = out.len() - start - kept;
+    out.truncate(start + kept);
+    if kept == 0 {
+        out.clear();
+        out.push('0');
+        return true;
+    }
+    let shift = i64::try_from(dropped).unwrap_or(i64::MAX) - i64::try_from(fraction.len()).unwrap_or(i64::MAX);
+    let Some(exponent) = exponent.checked_add(shift) else {
+        out.clear();
+        return false;
+    };
+    write!(out, "e{exponent}").is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_numbers_have_equal_canonical_forms() {
+        let form = |text: &str| {
+            let mut out = String::new();
+            canonical_number(text, &mut out).then_some(out)
+        };
+        for group in [
+            &["1", "1.0", "10e-1", "0.1e1", "1E+0"][..],
+            &["0", "-0", "0.000", "0e99"],
+            &["-120", "-1.2e2", "-0.12E3"],
+            &["18446744073709551617", "18446744073709551617.0"],
+            &["1e400", "10e399"],
+        ] {
+            let first = form(group[0]);
+            assert!(first.is_some());
+            for text in group {
+                assert_eq!(form(text), first, "{text}");
+            }
+        }
+        assert_ne!(form("1"), form("-1"));
+        assert_ne!(form("9007199254740993"), form("9007199254740992"));
+        for bad in ["", "x", "01", "1e99999999999999999999", "+1", "1."] {
+            assert_eq!(form(bad), None, "{bad}");
+        }
+    }
+}

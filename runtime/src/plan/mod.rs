@@ -7,6 +7,7 @@
 pub mod automaton;
 mod error;
 pub mod format;
+pub mod glob;
 pub mod literals;
 mod validate;
 
@@ -67,7 +68,7 @@ impl Plan {
         let (table, _) = <[SectionEntry]>::ref_from_prefix_with_elems(rest, Section::ALL.len())
             .map_err(|_| LoadError::truncated("section table"))?;
         let mut sections = [(0, 0); Section::ALL.len()];
-        let mut position = size_of::<Header>() + std::mem::size_of_val(table);
+        let mut position = size_of::<Header>() + size_of_val(table);
         for ((section, entry), slot) in Section::ALL.iter().zip(table).zip(&mut sections) {
             // Sections follow each other without gaps, so that every byte belongs to one.
             let length = usize::try_from(entry.length.get())

@@ -3,7 +3,7 @@
 //! A seam for tests only: an implementation hands out [`Permit`]s, and only a
 //! decision of the gate makes one.
 
-use crate::gate::{Attempt, Call, Conversation, Gate, Permit};
+use crate::gate::{Approvable, Attempt, Call, Conversation, Gate, Permit};
 use crate::tools::{Lock, ToolDefinition};
 use crate::{Stage, Verdict};
 use serde_json::Value;
@@ -91,25 +91,24 @@ impl Judge for Session {
             verdict: decision.verdict(),
             stage: decision.stage(),
             reason: decision.reason(),
-            at: decision
-                .position()
-                .map(|p| format!("{}:{}:{}", p.file, p.line, p.column)),
-            code: decision.stage().name(),
-            approval: match (decision.question(), decision.stage()) {
-                (Some(question), _) => Approval::Destination(Question {
+            at: decision.position().map(|position| position.to_string()),
+            code: decision.code(),
+            approval: match decision.approvable() {
+                Approvable::Never => Approval::Never,
+                Approvable::ThisCall => Approval::ThisCall,
+                Approvable::Destination(question) => Approval::Destination(Question {
                     param: question.param.to_owned(),
                     destination: question.destination.to_owned(),
                 }),
-                (None, Stage::Rule) => Approval::ThisCall,
-                (None, _) => Approval::Never,
             },
             permit: decision.permit(),
         }
     }
 
     fn approve(&mut self, tool: &str, question: &Question) {
+        let server = self.server.as_deref();
         self.conversation
-            .approve(tool, &question.param, &question.destination);
+            .approve(server, tool, &question.param, &question.destination);
     }
 
     fn pin(&mut self, tools: &[ToolDefinition]) {
@@ -127,7 +126,8 @@ impl Judge for Session {
     }
 
     fn record_untrusted(&mut self, origin: &str, value: &Value) {
+        let server = self.server.as_deref();
         self.gate
-            .record_untrusted(&mut self.conversation, origin, value);
+            .record_untrusted(&mut self.conversation, server, origin, value);
     }
 }

@@ -6,6 +6,8 @@
 mod definition;
 mod heuristics;
 mod lock;
+mod schema;
+mod words;
 
 pub use definition::{DefinitionError, ToolDefinition};
 pub use heuristics::{Derived, Heuristics, LabelHeuristics};

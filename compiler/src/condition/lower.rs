@@ -1,0 +1,581 @@
+//! Syntax tree to resolved condition: checks types, looks up lists, compiles
+//! regexes, and turns `!=`, `not in` into negations of the positive test.
+
+use super::ast::{
+    Comparison, Expr, Op as AstOp, OpKind, Span, Subject as AstSubject, SubjectKind,
+    Test as AstTest, Value, ValueKind,
+};
+use super::items::list_item;
+use super::similar::similar;
+use super::{Context, Error};
+use crate::policy::{
+    Compare, Cond, ListItem, Op, Pattern, Quantifier, Scalar, Subject, Test, View,
+};
+use crate::regex_dialect;
+use bouncer_runtime::Label;
+
+/// Resolves a tree.
+pub(super) fn lower(expr: &Expr, context: &Context<'_>) -> Result<Cond, Vec<Error>> {
+    let mut lower = Lower {
+        context,
+        errors: Vec::new(),
+    };
+    match lower.expr(expr) {
+        Some(cond) if lower.errors.is_empty() => Ok(cond),
+        _ => Err(lower.errors),
+    }
+}
+
+struct Lower<'a> {
+    context: &'a Context<'a>,
+    errors: Vec<Error>,
+}
+
+/// An operator resolved: the positive test, and whether it was negated.
+struct Resolved {
+    op: Op,
+    negated: bool,
+}
+
+impl From<Op> for Resolved {
+    fn from(op: Op) -> Self {
+        Resolved { op, negated: false }
+    }
+}
+
+impl Lower<'_> {
+    fn fail<T>(&mut self, error: Error) -> Option<T> {
+        self.errors.push(error);
+        None
+    }
+
+    /// Recursion is as deep as the tree, which the parser has bounded.
+    fn expr(&mut self, expr: &Expr) -> Option<Cond> {
+        // Every part is visited, so that all errors are reported.
+        let mut all = |parts: &[Expr]| -> Option<Vec<Cond>> {
+            let parts: Vec<_> = parts.iter().map(|part| self.expr(part)).collect();
+            parts.into_iter().collect()
+        };
+        match expr {
+            Expr::And(parts) => all(parts).map(Cond::All),
+            Expr::Or(parts) => all(parts).map(Cond::Any),
+            Expr::Not(inner) => Some(Cond::Not(Box::new(self.expr(inner)?))),
+            Expr::Test(test) => self.test(test),
+        }
+    }
+
+    fn test(&mut self, test: &AstTest) -> Option<Cond> {
+        let at = (self.context.position)(test.span.start);
+        if test.quantifier != Quantifier::Pick
+            && matches!(
+                test.subject.kind,
+                SubjectKind::Count(_) | SubjectKind::Calls
+            )
+        {
+            return self.fail(
+                Error::new(
+                    "`any` and `all` are about several values, a count is one",
+                    test.span,
+                )
+                .help("leave `any` or `all` out"),
+            );
+        }
+        let Resolved { op, negated } = match &test.subject.kind {
+            SubjectKind::Arg(_, view) => self.arg(&test.subject, *view, &test.op)?,
+            SubjectKind::Count(_) | SubjectKind::Calls => self.count(&test.subject, &test.op)?,
+            SubjectKind::Provenance(_) => self.provenance(&test.op)?,
+        };
+        let subject = match &test.subject.kind {
+            SubjectKind::Arg(path, view) => Subject::Arg(path.clone(), *view),
+            SubjectKind::Count(path) => Subject::Count(path.clone()),
+            SubjectKind::Provenance(path) => Subject::Provenance(path.clone()),
+            SubjectKind::Calls => Subject::Calls {
+                window_ms: match &test.op.kind {
+                    OpKind::Compare { per, .. } => per.map(|(ms, _)| ms),
+                    _ => None,
+                },
+            },
+        };
+        let leaf = |quantifier, op| {
+            Cond::Test(Test {
+                quantifier,
+                subject: subject.clone(),
+                op,
+                at,
+            })
+        };
+        if !negated {
+            return Some(leaf(test.quantifier, op));
+        }
+        // "Some leaf is not x" is "not all leaves are x, and there is one";
+        // "every leaf is not x" is "no leaf is x, and there is one". Negating the
+        // quantified test as it stands would say something else.
+        let flipped = match test.quantifier {
+            Quantifier::Pick => {
+                return Some(Cond::Not(Box::new(leaf(Quantifier::Pick, op))));
+            }
+            Quantifier::Any => Quantifier::All,
+            Quantifier::All => Quantifier::Any,
+        };
+        let path = match &test.subject.kind {
+            SubjectKind::Arg(path, _) | SubjectKind::Provenance(path) => path.clone(),
+            // Quantified counts were refused above.
+            SubjectKind::Count(_) | SubjectKind::Calls => return None,
+        };
+        Some(Cond::All(vec![
+            Cond::Not(Box::new(leaf(flipped, op))),
+            Cond::Test(Test {
+                quantifier: Quantifier::Any,
+                subject: Subject::Arg(path, View::Value),
+                op: Op::Exists,
+                at,
+            }),
+        ]))
+    }
+
+    /// A test of an argument, itself or through a view.
+    fn arg(&mut self, subject: &AstSubject, view: View, op: &AstOp) -> Option<Resolved> {
+        if let OpKind::Compare {
+            per: Some((_, span)),
+            ..
+        } = op.kind
+        {
+            return self.stray_per(span);
+        }
+        match &op.kind {
+            OpKind::Compare {
+                comparison: comparison @ (Comparison::Equal | Comparison::NotEqual),
+                value,
+                ..
+            } => Some(Resolved {
+                op: Op::Equals(self.equal(view, value)?),
+                negated: *comparison == Comparison::NotEqual,
+            }),
+            OpKind::Compare {
+                comparison, value, ..
+            } => {
+                self.only_values(subject, view, op, "compared by size")?;
+                let ValueKind::Number(number) = &value.kind else {
+                    let error = Error::new("sizes are compared with numbers only", value.span);
+                    return self.fail(match &value.kind {
+                        ValueKind::Text(text) if super::literal::is_json_number(text) => {
+                            error.help(format!("leave the quotes out: `{text}`"))
+                        }
+                        _ => error.help("for text use `==`, `in`, `starts_with` or `matches`"),
+                    });
+                };
+                Some(Op::Compare(size(*comparison)?, number.clone()).into())
+            }
+            OpKind::In { negated, items } => Some(Resolved {
+                op: Op::In(self.items(view, items)?),
+                negated: *negated,
+            }),
+            OpKind::Contains(value) => {
+                let text = self.text(view, value, false)?;
+                Some(Op::Contains(text).into())
+            }
+            OpKind::StartsWith(value) => {
+                let text = self.text(view, value, true)?;
+                Some(Op::StartsWith(text).into())
+            }
+            OpKind::Matches(regex) => Some(Op::Matches(self.regex(regex)?).into()),
+            OpKind::Within(items) => {
+                self.only_values(subject, view, op, "paths")?;
+                Some(Op::Within(self.prefixes(items)?).into())
+            }
+            OpKind::Exists => {
+                self.only_values(subject, view, op, "asked for existence")?;
+                Some(Op::Exists.into())
+            }
+            OpKind::Is(name) => {
+                self.only_values(subject, view, op, "asked for their type")?;
+                Some(Op::Type(*name).into())
+            }
+        }
+    }
+
+    /// Views are text, so some operators make no sense on them.
+    fn only_values(
+        &mut self,
+        subject: &AstSubject,
+        view: View,
+        op: &AstOp,
+        what: &str,
+    ) -> Option<()> {
+        if view == View::Value {
+            return Some(());
+        }
+        self.fail(
+            Error::new(format!("`{subject}` is text and cannot be {what}"), op.span)
+                .help("ask the argument itself, without the function"),
+        )
+    }
+
+    fn equal(&mut self, view: View, value: &Value) -> Option<Scalar> {
+        if let ValueKind::Text(text) | ValueKind::Word(text) = &value.kind {
+            if text.starts_with("*@") || text.starts_with("*.") {
+                return self.fail(
+                    Error::new(
+                        "`==` compares the whole text, `*` is no pattern here",
+                        value.span,
+                    )
+                    .help(format!("write `in [\"{text}\"]`")),
+                );
+            }
+            if text.starts_with('*') && matches!(value.kind, ValueKind::Word(_)) {
+                return self.fail(
+                    Error::new(format!("`{text}` lacks quotes"), value.span)
+                        .help(format!("write `{}`", super::display::quote(text))),
+                );
+            }
+        }
+        self.scalar(view, value)
+    }
+
+    /// A literal as the subject's view spells it.
+    fn scalar(&mut self, view: View, value: &Value) -> Option<Scalar> {
+        let text = match &value.kind {
+            ValueKind::Text(text) | ValueKind::Word(text) => text,
+            _ if view != View::Value => {
+                return self.fail(
+                    Error::new(
+                        format!("`{value}` is not text, the left side always is"),
+                        value.span,
+                    )
+                    .help(format!("write `\"{value}\"` if text was meant")),
+                );
+            }
+            ValueKind::Number(number) => return Some(Scalar::Number(number.clone())),
+            ValueKind::Bool(value) => return Some(Scalar::Bool(*value)),
+            ValueKind::Null | ValueKind::List(_) => return Some(Scalar::Null),
+        };
+        self.reachable(text, value.span, true, true)?;
+        Some(Scalar::Str(self.viewed(view, text, value.span)?))
+    }
+
+    /// The operand of `contains` and `starts_with`.
+    fn text(&mut self, view: View, value: &Value, anchored: bool) -> Option<String> {
+        let (ValueKind::Text(text) | ValueKind::Word(text)) = &value.kind else {
+            return self.fail(Error::new("a quoted string is needed here", value.span));
+        };
+        self.reachable(text, value.span, anchored, false)?;
+        Some(match view {
+            View::Value => text.clone(),
+            _ => text.to_ascii_lowercase(),
+        })
+    }
+
+    /// Text is matched with white-space trimmed and each run of it as one space; a
+    /// literal that no such text can satisfy is a rule that never fires.
+    fn reachable(&mut self, text: &str, span: Span, start: bool, end: bool) -> Option<()> {
+        let collapsed = text.split(is_space).collect::<Vec<_>>();
+        let mut plain = collapsed
+            .iter()
+            .enumerate()
+            .filter(|(n, part)| !part.is_empty() || *n == 0 || *n + 1 == collapsed.len())
+            .map(|(_, part)| *part)
+            .collect::<Vec<_>>()
+            .join(" ");
+        if start {
+            plain = plain.trim_start().to_owned();
+        }
+        if end {
+            plain = plain.trim_end().to_owned();
+        }
+        if plain == text {
+            return Some(());
+        }
+        self.fail(
+            Error::new("this text can never be found: white-space is trimmed and collapsed before matching", span)
+                .help(format!("write `{}`", super::display::quote(&plain))),
+        )
+    }
+
+    /// Hosts, domains, verbs and tables are seen in lower case.
+    fn viewed(&mut self, view: View, text: &str, span: Span) -> Option<String> {
+        match view {
+            View::Value => Some(text.to_owned()),
+            View::SqlVerb(_) | View::SqlTable(_) => Some(text.to_ascii_lowercase()),
+            View::Host | View::Domain => {
+                let error =
+                    |help: String| Error::new(format!("`{text}` is never a host"), span).help(help);
+                if let Some((_, domain)) = text.rsplit_once('@') {
+                    return self.fail(error(format!("write `{domain}`")));
+                }
+                if text.contains("://") {
+                    let host = url::Url::parse(text)
+                        .ok()
+                        .and_then(|url| url.host_str().map(str::to_owned));
+                    return self.fail(error(match host {
+                        Some(host) => format!("write `{host}`"),
+                        None => "write the host alone, such as `corp.com`".to_owned(),
+                    }));
+                }
+                if !text.is_ascii() {
+                    return self.fail(error(match url::Host::parse(text) {
+                        Ok(host) => format!("write its ASCII form, `{host}`"),
+                        Err(_) => "hosts are ASCII".to_owned(),
+                    }));
+                }
+                if text.contains(['/', ' ', '?', '#']) {
+                    return self.fail(error("write the host alone, such as `corp.com`".to_owned()));
+                }
+                Some(text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase())
+            }
+        }
+    }
+
+    fn items(&mut self, view: View, items: &[Value]) -> Option<Vec<ListItem>> {
+        let mut out = Vec::new();
+        let mut good = true;
+        for item in items {
+            let more = match &item.kind {
+                ValueKind::List(name) => self
+                    .list(name, item.span)
+                    .map(|list| list.into_iter().map(|item| in_view(view, item)).collect()),
+                ValueKind::Text(text) | ValueKind::Word(text) if text.contains('*') => {
+                    self.pattern(view, text, item.span).map(|item| vec![item])
+                }
+                _ => self
+                    .scalar(view, item)
+                    .map(|scalar| vec![ListItem::Scalar(scalar)]),
+            };
+            match more {
+                Some(more) => out.extend(more),
+                None => good = false,
+            }
+        }
+        good.then_some(out)
+    }
+
+    fn pattern(&mut self, view: View, text: &str, span: Span) -> Option<ListItem> {
+        if matches!(view, View::SqlVerb(_) | View::SqlTable(_)) {
+            return self.fail(
+                Error::new(format!("`{text}` is never part of a query"), span)
+                    .help("use `matches /regex/`"),
+            );
+        }
+        match list_item(text) {
+            Ok(item) => Some(item),
+            Err(error) => {
+                let mut error = error;
+                (error.start, error.end) = (span.start, span.end);
+                self.fail(error)
+            }
+        }
+    }
+
+    fn list(&mut self, name: &str, span: Span) -> Option<Vec<ListItem>> {
+        if let Some(items) = (self.context.lists)(name) {
+            return Some(items);
+        }
+        let names = &self.context.list_names;
+        let near = similar(name, names.iter().map(String::as_str));
+        let help = match near {
+            Some(near) => format!("did you mean `@{near}`?"),
+            None if names.is_empty() => "the policy has no `lists:`".to_owned(),
+            None => format!(
+                "the lists are {}",
+                names
+                    .iter()
+                    .map(|name| format!("`@{name}`"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+        };
+        self.fail(Error::new(format!("unknown list `@{name}`"), span).help(help))
+    }
+
+    fn prefixes(&mut self, items: &[Value]) -> Option<Vec<String>> {
+        let mut out = Vec::new();
+        let mut good = true;
+        for item in items {
+            let texts = match &item.kind {
+                ValueKind::Text(text) => vec![Some(text.clone())],
+                ValueKind::List(name) => match self.list(name, item.span) {
+                    Some(list) => list
+                        .into_iter()
+                        .map(|item| match item {
+                            ListItem::Scalar(Scalar::Str(text)) => Some(text),
+                            _ => None,
+                        })
+                        .collect(),
+                    None => {
+                        good = false;
+                        continue;
+                    }
+                },
+                _ => vec![None],
+            };
+            for text in texts {
+                let message = match text {
+                    Some(text) if !text.trim().is_empty() => {
+                        out.push(text);
+                        continue;
+                    }
+                    Some(_) => "an empty path is no prefix".to_owned(),
+                    None => format!("`{item}` is not a quoted path"),
+                };
+                good = false;
+                self.errors
+                    .push(Error::new(message, item.span).help("for example `within [\"./out\"]`"));
+            }
+        }
+        good.then_some(out)
+    }
+
+    fn regex(&mut self, regex: &super::ast::Regex) -> Option<Pattern> {
+        // The slash, then the pattern.
+        let base = regex.span.start + 1;
+        if regex.pattern.is_empty() {
+            return self.fail(
+                Error::new("an empty regex always matches", regex.span)
+                    .help("write `exists` to ask whether there is a value"),
+            );
+        }
+        match regex_dialect::native(&regex.pattern, &regex.flags) {
+            Ok(translated) => Some(Pattern {
+                regex: translated,
+                written: format!("/{}/{}", regex.pattern, regex.flags),
+            }),
+            Err(error) => self.fail(Error {
+                message: error.message,
+                help: error.help,
+                start: base + error.start,
+                end: base + error.end,
+            }),
+        }
+    }
+
+    /// A test of a count: a comparison with a whole number.
+    fn count(&mut self, subject: &AstSubject, op: &AstOp) -> Option<Resolved> {
+        let OpKind::Compare {
+            comparison,
+            value,
+            per,
+        } = &op.kind
+        else {
+            return self.fail(
+                Error::new(
+                    format!("`{subject}` is a number and can only be compared with one"),
+                    op.span,
+                )
+                .help(format!("for example `{subject} > 5`")),
+            );
+        };
+        if let (Some((_, span)), SubjectKind::Count(_)) = (per, &subject.kind) {
+            return self.stray_per(*span);
+        }
+        let number = match &value.kind {
+            ValueKind::Number(number) if number.bytes().all(|b| b.is_ascii_digit()) => {
+                number.clone()
+            }
+            _ => {
+                return self.fail(
+                    Error::new(
+                        format!("`{subject}` is compared with a whole number, not `{value}`"),
+                        value.span,
+                    )
+                    .help("write it without quotes, sign or fraction"),
+                );
+            }
+        };
+        Some(match comparison {
+            Comparison::Equal | Comparison::NotEqual => Resolved {
+                op: Op::Equals(Scalar::Number(number)),
+                negated: *comparison == Comparison::NotEqual,
+            },
+            _ => Op::Compare(size(*comparison)?, number).into(),
+        })
+    }
+
+    fn stray_per<T>(&mut self, span: Span) -> Option<T> {
+        self.fail(
+            Error::new("`per` belongs to `calls(this)`", span)
+                .help("for example `calls(this) > 20 per 1h`"),
+        )
+    }
+
+    fn provenance(&mut self, op: &AstOp) -> Option<Resolved> {
+        match &op.kind {
+            OpKind::Compare {
+                comparison: comparison @ (Comparison::Equal | Comparison::NotEqual),
+                value,
+                per: None,
+            } => Some(Resolved {
+                op: Op::Provenance(vec![self.label(value)?]),
+                negated: *comparison == Comparison::NotEqual,
+            }),
+            OpKind::In { negated, items } => {
+                let labels: Vec<_> = items.iter().map(|item| self.label(item)).collect();
+                Some(Resolved {
+                    op: Op::Provenance(labels.into_iter().collect::<Option<_>>()?),
+                    negated: *negated,
+                })
+            }
+            _ => self.fail(
+                Error::new(
+                    "a provenance can only be compared with `==`, `!=` or `in`",
+                    op.span,
+                )
+                .help("for example `provenance(args.to) in [untrusted, unproven]`"),
+            ),
+        }
+    }
+
+    /// A provenance; `Some(None)` is `unproven`.
+    fn label(&mut self, value: &Value) -> Option<Option<Label>> {
+        let word = match &value.kind {
+            ValueKind::Text(text) | ValueKind::Word(text) => text.as_str(),
+            _ => "",
+        };
+        match word {
+            "untrusted" => Some(Some(Label::Untrusted)),
+            "observed" => Some(Some(Label::Observed)),
+            "trusted" => Some(Some(Label::Trusted)),
+            "unproven" => Some(None),
+            _ => {
+                let names = ["untrusted", "observed", "trusted", "unproven"];
+                let near = similar(word, names).or(match word {
+                    "tainted" => Some("untrusted"),
+                    "unknown" => Some("unproven"),
+                    _ => None,
+                });
+                let error = Error::new(format!("`{value}` is not a provenance"), value.span);
+                self.fail(match near {
+                    Some(near) => error.help(format!("did you mean `{near}`?")),
+                    None => error.help("one of `untrusted`, `observed`, `trusted`, `unproven`"),
+                })
+            }
+        }
+    }
+}
+
+fn size(comparison: Comparison) -> Option<Compare> {
+    match comparison {
+        Comparison::Less => Some(Compare::Less),
+        Comparison::LessEqual => Some(Compare::LessEqual),
+        Comparison::Greater => Some(Compare::Greater),
+        Comparison::GreaterEqual => Some(Compare::GreaterEqual),
+        Comparison::Equal | Comparison::NotEqual => None,
+    }
+}
+
+/// An item of a named list under a view: the list is shared, so what no host or
+/// verb can equal stays and never matches.
+fn in_view(view: View, item: ListItem) -> ListItem {
+    match (view, item) {
+        (View::Value, item) => item,
+        (View::Host | View::Domain, ListItem::Scalar(Scalar::Str(text))) => ListItem::Scalar(
+            Scalar::Str(text.strip_suffix('.').unwrap_or(&text).to_ascii_lowercase()),
+        ),
+        (_, ListItem::Scalar(Scalar::Str(text))) => {
+            ListItem::Scalar(Scalar::Str(text.to_ascii_lowercase()))
+        }
+        (_, item) => item,
+    }
+}
+
+fn is_space(c: char) -> bool {
+    c.is_whitespace() || c == '\u{feff}'
+}

@@ -1,0 +1,48 @@
+//! The page of a code, as `bouncer explain` prints it.
+
+use super::{Code, Severity, pages};
+use std::fmt;
+
+/// What there is to know about a code.
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    /// The code.
+    pub code: Code,
+    /// Error or warning.
+    pub severity: Severity,
+    /// The problem in a few words.
+    pub title: &'static str,
+    /// What the diagnostic means.
+    pub means: &'static str,
+    /// Why it is a problem.
+    pub why: &'static str,
+    /// A policy that has the problem. A line `# file: NAME` starts the next file.
+    pub example: &'static str,
+    /// How to fix it.
+    pub fix: &'static str,
+}
+
+/// The page of the code written `code`, e.g. `B0201`; letter case does not matter.
+#[must_use]
+pub fn explain(code: &str) -> Option<&'static Page> {
+    let code = code.trim();
+    pages::PAGES
+        .iter()
+        .find(|page| page.code.name().eq_ignore_ascii_case(code))
+}
+
+/// All codes, ascending.
+pub fn all_codes() -> impl Iterator<Item = Code> {
+    pages::PAGES.iter().map(|page| page.code)
+}
+
+impl fmt::Display for Page {
+    /// Writes the page as Markdown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "# {}: {}", self.code, self.title)?;
+        writeln!(f, "\n## What it means\n{}", self.means)?;
+        writeln!(f, "\n## Why\n{}", self.why)?;
+        writeln!(f, "\n## Example\n```yaml\n{}\n```", self.example.trim_end())?;
+        writeln!(f, "\n## Fix\n{}", self.fix)
+    }
+}

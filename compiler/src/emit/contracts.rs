@@ -1,0 +1,132 @@
+//! Writes contracts: sinks, trusted destinations, constraints, rates, labels.
+
+use super::pos;
+use super::writer::{Writer, since};
+use crate::build::LiteralSetBuilder;
+use crate::lower::{CompileError, PathTable, paths_display, steps};
+use crate::policy::{Contract, Layer, Policy, TrustedForm};
+use bouncer_runtime::plan::format::{
+    self, CONTRACT_EXFILTRATING, CONTRACT_OUTPUTS, CONTRACT_RESOLVE_SYMLINKS, Constraint,
+    LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_FOLDED, NONE, OutputLabel, Range, RateLimit, Sink,
+};
+use bouncer_runtime::Label;
+use zerocopy::little_endian::{U32, U64};
+
+/// Writes all contracts, sorted by key, then layer.
+pub(super) fn write(writer: &mut Writer, policy: &Policy, paths: &PathTable, errors: &mut Vec<CompileError>) {
+    let mut contracts: Vec<&Contract> = policy.contracts.iter().collect();
+    contracts.sort_by(|a, b| (&a.key, a.layer).cmp(&(&b.key, b.layer)));
+    for contract in contracts {
+        write_contract(writer, contract, paths, errors);
+    }
+}
+
+fn write_contract(writer: &mut Writer, contract: &Contract, paths: &PathTable, errors: &mut Vec<CompileError>) {
+    let first_sink = writer.sinks.len();
+    for sink in &contract.sinks {
+        let steps = steps(&sink.path);
+        let record = Sink {
+            name: writer.text(&paths_display(&steps)),
+            steps: writer.steps(&steps),
+            at: pos(Some(sink.at)),
+        };
+        writer.sinks.push(record);
+    }
+    let mut trusted = LiteralSetBuilder::default();
+    for destination in &contract.trusted {
+        match &destination.form {
+            TrustedForm::Exact(text) => trusted.add(LITERAL_FOLDED, text.to_ascii_lowercase()),
+            TrustedForm::AtDomain(domain) => trusted.add(LITERAL_AT_DOMAIN, domain.to_ascii_lowercase()),
+            TrustedForm::Below(domain) => trusted.add(LITERAL_BELOW, domain.to_ascii_lowercase()),
+        }
+    }
+    let trusted = writer.literal_set(&trusted);
+    let first_constraint = writer.constraints.len();
+    write_constraints(writer, contract, paths, errors);
+    let first_rate = writer.rates.len();
+    writer.rates.extend(contract.rates.iter().map(|rate| RateLimit {
+        count: U32::new(rate.count),
+        reserved: U32::new(0),
+        window_ms: U64::new(rate.window_ms),
+        at: pos(Some(rate.at)),
+    }));
+    let first_label = writer.output_labels.len();
+    for field in contract.outputs.iter().flat_map(|outputs| &outputs.fields) {
+        let record = OutputLabel {
+            steps: writer.steps(&steps(&field.path)),
+            label: U32::new(field.label as u32),
+        };
+        writer.output_labels.push(record);
+    }
+    let mut flags = 0;
+    for (set, flag) in [
+        (contract.exfiltrating, CONTRACT_EXFILTRATING),
+        (contract.resolve_symlinks, CONTRACT_RESOLVE_SYMLINKS),
+        (contract.outputs.is_some(), CONTRACT_OUTPUTS),
+    ] {
+        if set {
+            flags |= flag;
+        }
+    }
+    let label = contract.outputs.as_ref().map_or(Label::Untrusted, |outputs| outputs.label);
+    let record = format::Contract {
+        key: writer.text(&contract.key),
+        layer: U32::new(match contract.layer {
+            Layer::User => 0,
+            Layer::Pack => 1,
+        }),
+        flags: U32::new(flags),
+        at: pos(Some(contract.at)),
+        on_tainted: U32::new(contract.on_tainted as u32),
+        sinks: since(&writer.sinks, first_sink),
+        trusted: U32::new(trusted),
+        constraints: since(&writer.constraints, first_constraint),
+        max_calls: U64::new(contract.max_calls.map_or(u64::MAX, |(limit, _)| limit)),
+        max_calls_at: pos(contract.max_calls.map(|(_, at)| at)),
+        rates: since(&writer.rates, first_rate),
+        output_label: U32::new(label as u32),
+        outputs: since(&writer.output_labels, first_label),
+    };
+    writer.contracts.push(record);
+}
+
+fn write_constraints(writer: &mut Writer, contract: &Contract, paths: &PathTable, errors: &mut Vec<CompileError>) {
+    let none = Range { start: U32::new(0), length: U32::new(0) };
+    if !contract.prefixes.is_empty() {
+        let prefixes = writer.text_list(contract.prefixes.iter().map(|prefix| prefix.prefix.as_str()));
+        for param in &contract.write_params {
+            let record = Constraint {
+                path: U32::new(paths.id(&param.path)),
+                kind: U32::new(0),
+                automaton: U32::new(NONE),
+                prefixes,
+                written: writer.text(""),
+                at: pos(Some(param.at)),
+            };
+            writer.constraints.push(record);
+        }
+    }
+    for pattern in &contract.arg_patterns {
+        let built = writer.automata.cover(std::slice::from_ref(&pattern.pattern.regex));
+        let automaton = match built {
+            Ok(covering) => covering.first().map_or(NONE, |part| part.automaton),
+            Err(error) => {
+                errors.push(CompileError {
+                    message: format!("the pattern `{}` cannot be compiled: {}", pattern.pattern.written, error.message),
+                    help: Some("make the pattern simpler; large counted repeats are what costs most".to_owned()),
+                    at: Some(pattern.at),
+                });
+                continue;
+            }
+        };
+        let record = Constraint {
+            path: U32::new(paths.id(&pattern.path)),
+            kind: U32::new(1),
+            automaton: U32::new(automaton),
+            prefixes: none,
+            written: writer.text(&pattern.pattern.written),
+            at: pos(Some(pattern.at)),
+        };
+        writer.constraints.push(record);
+    }
+}

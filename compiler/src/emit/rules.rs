@@ -1,0 +1,279 @@
+//! Writes rules, groups, dimensions and rows.
+
+use super::pos;
+use super::writer::{Writer, since};
+use crate::build::LiteralSetBuilder;
+use crate::lower::{CompileError, Dimension, Group, Lowered, LoweredTest, Mode};
+use crate::policy::{Compare, ListItem, Op, Policy, Quantifier, Scalar, TypeName};
+use bouncer_runtime::Label;
+use bouncer_runtime::plan::format::{
+    self, LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_BOOL, LITERAL_NULL, LITERAL_NUMBER,
+    LITERAL_STRING, Matcher, NONE, QUANT_BIT, Range, SimpleTest, Str, TEST_CLASS_EQUALITY,
+    TEST_CLASS_OWN, TEST_CLASS_TEXT, TEST_EXISTS, TEST_GREATER, TEST_GREATER_EQUAL, TEST_LESS,
+    TEST_LESS_EQUAL, TEST_NUMBER_EQUAL, TEST_PROVENANCE, TEST_TYPE, TEST_WITHIN, VIEW_CALLS,
+    VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST,
+};
+use bouncer_runtime::plan::literals::canonical_number;
+use zerocopy::little_endian::{U32, U64};
+
+/// Writes everything that the rule stage needs.
+pub(super) fn write(writer: &mut Writer, policy: &Policy, lowered: &Lowered, errors: &mut Vec<CompileError>) {
+    let empty = Str { start: U32::new(NONE), length: U32::new(0) };
+    for rule in policy.rules.iter().flat_map(|set| &set.rules) {
+        let tools: Vec<&str> = rule.tools.iter().map(|glob| glob.pattern.as_str()).collect();
+        let record = format::Rule {
+            action: U32::new(rule.action as u32),
+            at: pos(Some(rule.at)),
+            reason: rule.reason.as_ref().map_or(empty, |reason| writer.text(reason)),
+            tools: writer.text(&tools.join(", ")),
+        };
+        writer.rules.push(record);
+    }
+    for group in &lowered.groups {
+        write_group(writer, policy, group, errors);
+    }
+}
+
+fn write_group(writer: &mut Writer, policy: &Policy, group: &Group, errors: &mut Vec<CompileError>) {
+    let (first_row, first_atom, first_quant) =
+        (writer.rows.len() as u32, writer.atoms.len() as u32, writer.quants.len());
+    for row in &group.rows {
+        writer.rows.push(format::Row { rule: U32::new(row.rule), need: U32::new(row.need) });
+    }
+    for atom in &group.atoms {
+        let requires = writer.list(atom.requires.iter().map(|row| row + first_row));
+        let kills = writer.list(atom.kills.iter().map(|row| row + first_row));
+        writer.atoms.push(format::Atom { requires, kills });
+    }
+    for quant in &group.quants {
+        writer.quants.push(format::Quant {
+            path: U32::new(quant.path),
+            all: U32::new(u32::from(quant.all)),
+            atom: U32::new(quant.atom + first_atom),
+        });
+    }
+    let free = group.rows.iter().zip(first_row..).filter(|(row, _)| row.need == 0).map(|(_, index)| index);
+    let free_rows = writer.list(free.collect::<Vec<u32>>());
+    // Dimensions are written in one run, after what they point at.
+    let mut dimensions = Vec::new();
+    for ((path, view), dimension) in &group.dimensions {
+        let base = Base { atom: first_atom, quant: first_quant as u32 };
+        dimensions.push(write_dimension(writer, policy, group, (*path, *view), dimension, base, errors));
+    }
+    let first_dimension = writer.dimensions.len();
+    writer.dimensions.extend(dimensions);
+    let record = format::Group {
+        pattern: writer.text(&group.pattern),
+        kind: U32::new(group.kind),
+        dimensions: since(&writer.dimensions, first_dimension),
+        quants: since(&writer.quants, first_quant),
+        rows: since(&writer.rows, first_row as usize),
+        free_rows,
+        call_history: U32::new(group.call_history),
+    };
+    writer.groups.push(record);
+}
+
+/// Where a group's atoms and quantifiers start in the plan.
+#[derive(Clone, Copy)]
+struct Base {
+    atom: u32,
+    quant: u32,
+}
+
+fn write_dimension(
+    writer: &mut Writer,
+    policy: &Policy,
+    group: &Group,
+    (path, view): (u32, u32),
+    dimension: &Dimension,
+    base: Base,
+    errors: &mut Vec<CompileError>,
+) -> format::Dimension {
+    let first_test = writer.tests.len();
+    for test in &dimension.tests {
+        let atom = |mode: Mode| {
+            let Some(&index) = test.atoms.get(&mode) else { return U32::new(NONE) };
+            U32::new(if test.quantifier == Quantifier::Pick {
+                index + base.atom
+            } else {
+                (index + base.quant) | QUANT_BIT
+            })
+        };
+        writer.tests.push(format::Test {
+            plain: atom(Mode::Plain),
+            any: atom(Mode::Any),
+            all: atom(Mode::All),
+            maybe: atom(Mode::Maybe),
+            class: U32::new(class(&test.op, view)),
+        });
+    }
+    let numbered = || dimension.tests.iter().zip(first_test as u32..);
+    let mut patterns = Vec::new();
+    let mut owners = Vec::new();
+    let mut literals = LiteralSetBuilder::default();
+    let first_simple = writer.simple_tests.len();
+    for (test, index) in numbered() {
+        match &test.op {
+            Op::Contains(text) => {
+                patterns.push(regex_syntax::escape(text));
+                owners.push((index, test));
+            }
+            Op::StartsWith(text) => {
+                patterns.push(format!(r"\A{}", regex_syntax::escape(text)));
+                owners.push((index, test));
+            }
+            Op::Matches(pattern) => {
+                patterns.push(pattern.regex.clone());
+                owners.push((index, test));
+            }
+            Op::Equals(Scalar::Number(text)) if matches!(view, VIEW_COUNT | VIEW_CALLS) => {
+                push_simple(writer, TEST_NUMBER_EQUAL, 0, text, test, index);
+            }
+            Op::Equals(scalar) => add_scalar(&mut literals, scalar, index),
+            Op::In(items) => items.iter().for_each(|item| add_item(&mut literals, item, view, index)),
+            op => write_simple(writer, op, test, index),
+        }
+    }
+    let literals = writer.literal_set(&literals);
+    let first_matcher = writer.matchers.len();
+    match writer.automata.cover(&patterns) {
+        Ok(covering) => {
+            for part in covering {
+                let tests = writer.list(part.positions.iter().filter_map(|at| owners.get(*at)).map(|(test, _)| *test).collect::<Vec<u32>>());
+                writer.matchers.push(Matcher { automaton: U32::new(part.automaton), tests });
+            }
+        }
+        Err(error) => {
+            let pattern = owners.get(error.position).map(|(_, test)| &test.op);
+            errors.push(pattern_error(policy, group, pattern, &error.message));
+        }
+    }
+    format::Dimension {
+        path: U32::new(path),
+        view: U32::new(view),
+        matchers: since(&writer.matchers, first_matcher),
+        literals: U32::new(literals),
+        simple: since(&writer.simple_tests, first_simple),
+        tests: since(&writer.tests, first_test),
+    }
+}
+
+/// A pattern that does not build, at the rule that has it.
+fn pattern_error(policy: &Policy, group: &Group, op: Option<&Op>, message: &str) -> CompileError {
+    use crate::policy::Cond;
+    fn find(condition: &Cond, op: &Op) -> Option<crate::policy::Pos> {
+        match condition {
+            Cond::All(parts) | Cond::Any(parts) => parts.iter().find_map(|part| find(part, op)),
+            Cond::Not(part) => find(part, op),
+            Cond::Test(test) => (test.op == *op).then_some(test.at),
+        }
+    }
+    let written = match op {
+        Some(Op::Matches(pattern)) => pattern.written.clone(),
+        Some(Op::Contains(text) | Op::StartsWith(text)) => text.clone(),
+        _ => group.pattern.clone(),
+    };
+    let rules = policy.rules.iter().flat_map(|set| &set.rules);
+    let at = op.and_then(|op| rules.into_iter().find_map(|rule| find(&rule.condition, op)));
+    CompileError {
+        message: format!("the pattern `{written}` cannot be compiled: {message}"),
+        help: Some("make the pattern simpler; large counted repeats are what costs most".to_owned()),
+        at,
+    }
+}
+
+/// How unfit leaves are treated by the test.
+fn class(op: &Op, view: u32) -> u32 {
+    match op {
+        Op::Equals(_) if matches!(view, VIEW_COUNT | VIEW_CALLS) => TEST_CLASS_OWN,
+        Op::Equals(_) | Op::In(_) => TEST_CLASS_EQUALITY,
+        Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) | Op::Within(_) => TEST_CLASS_TEXT,
+        Op::Compare(..) | Op::Exists | Op::Type(_) | Op::Provenance(_) => TEST_CLASS_OWN,
+    }
+}
+
+fn add_scalar(literals: &mut LiteralSetBuilder, scalar: &Scalar, test: u32) {
+    match scalar {
+        Scalar::Str(text) => literals.add_value(LITERAL_STRING, text, test),
+        Scalar::Number(text) => {
+            let mut number = String::new();
+            // A number whose exponent does not fit equals nothing that can be read.
+            if canonical_number(text, &mut number) {
+                literals.add_value(LITERAL_NUMBER, number, test);
+            }
+        }
+        Scalar::Bool(value) => literals.add_value(LITERAL_BOOL, value.to_string(), test),
+        Scalar::Null => literals.add_value(LITERAL_NULL, "null", test),
+    }
+}
+
+fn add_item(literals: &mut LiteralSetBuilder, item: &ListItem, view: u32, test: u32) {
+    match item {
+        ListItem::Scalar(scalar) => add_scalar(literals, scalar, test),
+        // Seen as a domain, an address pattern is its domain.
+        ListItem::AtDomain(domain) if matches!(view, VIEW_HOST | VIEW_DOMAIN) => {
+            literals.add_value(LITERAL_STRING, domain.to_ascii_lowercase(), test);
+        }
+        ListItem::AtDomain(domain) => {
+            literals.add_value(LITERAL_AT_DOMAIN, domain.to_ascii_lowercase(), test);
+        }
+        ListItem::Below(domain) => literals.add_value(LITERAL_BELOW, domain.to_ascii_lowercase(), test),
+    }
+}
+
+fn write_simple(writer: &mut Writer, op: &Op, test: &LoweredTest, index: u32) {
+    match op {
+        Op::Compare(compare, text) => {
+            let kind = match compare {
+                Compare::Less => TEST_LESS,
+                Compare::LessEqual => TEST_LESS_EQUAL,
+                Compare::Greater => TEST_GREATER,
+                Compare::GreaterEqual => TEST_GREATER_EQUAL,
+            };
+            push_simple(writer, kind, 0, text, test, index);
+        }
+        Op::Exists => push_simple(writer, TEST_EXISTS, 0, "", test, index),
+        Op::Type(name) => {
+            let operand = match name {
+                TypeName::String => 0,
+                TypeName::Number => 1,
+                TypeName::Bool => 2,
+                TypeName::Null => 3,
+            };
+            push_simple(writer, TEST_TYPE, operand, "", test, index);
+        }
+        Op::Within(prefixes) => {
+            let mut items = vec![prefixes.len() as u32];
+            for prefix in prefixes {
+                let stored = writer.text(prefix);
+                items.extend([stored.start.get(), stored.length.get()]);
+            }
+            let list: Range = writer.list(items);
+            push_simple(writer, TEST_WITHIN, list.start.get(), "", test, index);
+        }
+        Op::Provenance(labels) => {
+            let bit = |label: &Option<Label>| match label {
+                Some(Label::Trusted) => 1,
+                Some(Label::Observed) => 2,
+                Some(Label::Untrusted) => 4,
+                None => 8,
+            };
+            let operand = labels.iter().map(bit).fold(0, |set, bit| set | bit);
+            push_simple(writer, TEST_PROVENANCE, operand, "", test, index);
+        }
+        // Handled by the caller.
+        Op::Equals(_) | Op::In(_) | Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) => {}
+    }
+}
+
+fn push_simple(writer: &mut Writer, kind: u32, operand: u32, text: &str, test: &LoweredTest, index: u32) {
+    let record = SimpleTest {
+        kind: U32::new(kind),
+        operand: U32::new(operand),
+        text: writer.text(text),
+        window_ms: U64::new(test.window_ms),
+        test: U32::new(index),
+    };
+    writer.simple_tests.push(record);
+}

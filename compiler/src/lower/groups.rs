@@ -1,0 +1,272 @@
+//! Rules by tool pattern, as dimensions, tests, atoms and rows.
+
+use super::formula::Literal;
+use super::{CompileError, Mode, PathTable};
+use crate::policy::{Op, Quantifier, Rule, Scalar, Subject, Test, ToolGlob, View};
+use bouncer_runtime::Verdict;
+use bouncer_runtime::plan::format::{
+    GLOB_EXACT, GLOB_NATIVE, GLOB_STAR, NONE, VIEW_CALLS, VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST,
+    VIEW_PROVENANCE, VIEW_SQL_TABLE, VIEW_SQL_VERB, VIEW_VALUE,
+};
+use std::collections::BTreeMap;
+
+/// Attempts that `calls(this)` may look back on within a window.
+const MAX_CALL_HISTORY: u32 = 100_000;
+
+/// Rules that share one tool pattern.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// The pattern.
+    pub pattern: String,
+    /// A `GLOB_` constant of the plan format.
+    pub kind: u32,
+    /// By path number and view.
+    pub dimensions: BTreeMap<(u32, u32), Dimension>,
+    /// The atoms, in the order of first use.
+    pub atoms: Vec<Atom>,
+    /// The quantified atoms.
+    pub quants: Vec<Quant>,
+    /// The rows, in rule order.
+    pub rows: Vec<Row>,
+    /// Attempts whose times a conversation must remember.
+    pub call_history: u32,
+}
+
+/// What a group tests of one path through one view.
+#[derive(Clone, Debug, Default)]
+pub struct Dimension {
+    /// The tests, in the order of first use.
+    pub tests: Vec<LoweredTest>,
+}
+
+/// A test and the atoms that its outcome raises.
+#[derive(Clone, Debug)]
+pub struct LoweredTest {
+    /// The question.
+    pub op: Op,
+    /// How leaves are combined.
+    pub quantifier: Quantifier,
+    /// The window of `calls(this)`, in milliseconds; 0: ever.
+    pub window_ms: u64,
+    /// By mode: the atom, or the quantified atom, as an index of the group.
+    pub atoms: BTreeMap<Mode, u32>,
+}
+
+/// An elementary fact about a pick, and the rows that care.
+#[derive(Clone, Debug, Default)]
+pub struct Atom {
+    /// Rows of the group that need it.
+    pub requires: Vec<u32>,
+    /// Rows of the group that it rules out.
+    pub kills: Vec<u32>,
+}
+
+/// An atom that is raised once for all leaves of a path.
+#[derive(Clone, Copy, Debug)]
+pub struct Quant {
+    /// The path.
+    pub path: u32,
+    /// All leaves, not any.
+    pub all: bool,
+    /// The atom.
+    pub atom: u32,
+}
+
+/// A conjunction.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The rule.
+    pub rule: u32,
+    /// How many atoms it requires.
+    pub need: u32,
+}
+
+/// Collects groups.
+pub(super) struct GroupBuilder<'t> {
+    paths: &'t PathTable,
+    groups: BTreeMap<(u32, String), Group>,
+}
+
+impl<'t> GroupBuilder<'t> {
+    pub fn new(paths: &'t PathTable) -> Self {
+        Self { paths, groups: BTreeMap::new() }
+    }
+
+    /// Adds a rule to the group of each of its patterns. Returns what is wrong with it.
+    pub fn add_rule(&mut self, index: u32, rule: &Rule, rows: &[Vec<Literal<'_>>]) -> Vec<CompileError> {
+        let mut errors = Vec::new();
+        let mut patterns: Vec<(u32, &str)> = rule.tools.iter().map(classify).collect();
+        patterns.sort_unstable();
+        patterns.dedup();
+        for (kind, pattern) in patterns {
+            let group = self.groups.entry((kind, pattern.to_owned())).or_insert_with(|| Group {
+                pattern: pattern.to_owned(),
+                kind,
+                ..Group::default()
+            });
+            errors.clear();
+            for row in rows {
+                if let Err(error) = group.add_row(self.paths, index, rule.action, row) {
+                    errors.push(error);
+                }
+            }
+        }
+        errors
+    }
+
+    /// The groups, exact names first, and how many of these there are.
+    pub fn finish(self) -> (Vec<Group>, usize) {
+        // The key starts with the kind, and exact is the smallest.
+        let groups: Vec<Group> = self.groups.into_values().collect();
+        let exact = groups.iter().take_while(|group| group.kind == GLOB_EXACT).count();
+        (groups, exact)
+    }
+}
+
+/// The kind of a pattern: what is not special in it is not looked for.
+fn classify(glob: &ToolGlob) -> (u32, &str) {
+    let pattern = glob.pattern.as_str();
+    let kind = if glob.native && pattern.contains(['?', '[']) {
+        GLOB_NATIVE
+    } else if pattern.contains('*') {
+        GLOB_STAR
+    } else {
+        GLOB_EXACT
+    };
+    (kind, pattern)
+}
+
+impl Group {
+    fn add_row(
+        &mut self,
+        paths: &PathTable,
+        rule: u32,
+        action: Verdict,
+        literals: &[Literal<'_>],
+    ) -> Result<(), CompileError> {
+        let row = self.rows.len() as u32;
+        self.rows.push(Row { rule, need: 0 });
+        let mut need = 0;
+        for literal in literals {
+            let mode = match (action == Verdict::Allow, literal.negated) {
+                (true, false) => Mode::Plain,
+                (true, true) => Mode::Maybe,
+                (false, false) => Mode::Any,
+                (false, true) => Mode::All,
+            };
+            let atom = self.atom(paths, literal.test, mode)?;
+            let Some(atom) = self.atoms.get_mut(atom as usize) else { continue };
+            let users = if literal.negated { &mut atom.kills } else { &mut atom.requires };
+            if users.last() != Some(&row) {
+                users.push(row);
+                need += u32::from(!literal.negated);
+            }
+        }
+        if let Some(row) = self.rows.last_mut() {
+            row.need = need;
+        }
+        Ok(())
+    }
+
+    /// The atom that a test raises in a mode, made if it is new.
+    fn atom(&mut self, paths: &PathTable, test: &Test, mode: Mode) -> Result<u32, CompileError> {
+        check(test)?;
+        let (path, view, window_ms) = place(paths, &test.subject);
+        if let Subject::Calls { window_ms: Some(_) } = test.subject {
+            self.call_history = self.call_history.max(history(test)?);
+        }
+        // Facts about the whole call have no leaves to quantify over.
+        let whole_call = matches!(test.subject, Subject::Count(_) | Subject::Calls { .. });
+        let quantifier = if whole_call { Quantifier::Pick } else { test.quantifier };
+        let dimension = self.dimensions.entry((path, view)).or_default();
+        let known = dimension.tests.iter().position(|known| {
+            known.op == test.op && known.quantifier == quantifier && known.window_ms == window_ms
+        });
+        let index = known.unwrap_or(dimension.tests.len());
+        if known.is_none() {
+            dimension.tests.push(LoweredTest {
+                op: test.op.clone(),
+                quantifier,
+                window_ms,
+                atoms: BTreeMap::new(),
+            });
+        }
+        let Some(lowered) = dimension.tests.get_mut(index) else { return Ok(NONE) };
+        let fresh = self.atoms.len() as u32;
+        if quantifier == Quantifier::Pick {
+            let atom = *lowered.atoms.entry(mode).or_insert(fresh);
+            if atom == fresh {
+                self.atoms.push(Atom::default());
+            }
+            return Ok(atom);
+        }
+        let quant = *lowered.atoms.entry(mode).or_insert(self.quants.len() as u32);
+        if let Some(quant) = self.quants.get(quant as usize) {
+            return Ok(quant.atom);
+        }
+        self.atoms.push(Atom::default());
+        self.quants.push(Quant { path, all: quantifier == Quantifier::All, atom: fresh });
+        Ok(fresh)
+    }
+}
+
+/// The path number, view and window of a subject.
+fn place(paths: &PathTable, subject: &Subject) -> (u32, u32, u64) {
+    match subject {
+        Subject::Arg(path, view) => {
+            let view = match view {
+                View::Value => VIEW_VALUE,
+                View::Host => VIEW_HOST,
+                View::Domain => VIEW_DOMAIN,
+                View::SqlVerb(dialect) => VIEW_SQL_VERB + *dialect as u32,
+                View::SqlTable(dialect) => VIEW_SQL_TABLE + *dialect as u32,
+            };
+            (paths.id(path), view, 0)
+        }
+        Subject::Count(path) => (paths.id(path), VIEW_COUNT, 0),
+        Subject::Provenance(path) => (paths.id(path), VIEW_PROVENANCE, 0),
+        Subject::Calls { window_ms } => (NONE, VIEW_CALLS, window_ms.unwrap_or(0)),
+    }
+}
+
+/// Refuses a question that the subject cannot answer.
+fn check(test: &Test) -> Result<(), CompileError> {
+    let number = |op: &Op| matches!(op, Op::Compare(..) | Op::Equals(Scalar::Number(_)));
+    let fits = match &test.subject {
+        Subject::Arg(_, View::Value) => !matches!(test.op, Op::Provenance(_)),
+        Subject::Arg(..) => matches!(
+            test.op,
+            Op::Equals(_) | Op::In(_) | Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_)
+        ),
+        Subject::Count(_) | Subject::Calls { .. } => number(&test.op),
+        Subject::Provenance(_) => matches!(test.op, Op::Provenance(_)),
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(CompileError {
+        message: "this test does not fit its subject".to_owned(),
+        help: Some(
+            "counts and calls take numbers, `provenance()` takes labels, views take text tests".to_owned(),
+        ),
+        at: Some(test.at),
+    })
+}
+
+/// How many attempts' times a windowed `calls(this)` needs.
+fn history(test: &Test) -> Result<u32, CompileError> {
+    let text = match &test.op {
+        Op::Compare(_, text) | Op::Equals(Scalar::Number(text)) => text.as_str(),
+        _ => "0",
+    };
+    // Only the size of the number matters here; the comparison itself is exact.
+    let limit = text.parse::<f64>().unwrap_or(f64::INFINITY);
+    if limit > f64::from(MAX_CALL_HISTORY) {
+        return Err(CompileError {
+            message: format!("`calls(this)` within a window looks back on at most {MAX_CALL_HISTORY} calls"),
+            help: Some("compare with a smaller number, or leave `per …` out".to_owned()),
+            at: Some(test.at),
+        });
+    }
+    Ok(limit.max(0.0) as u32 + 2)
+}

@@ -1,0 +1,141 @@
+//! Reads one policy file: YAML with positions, the three dialects, all mistakes in
+//! one pass. Knows one file at a time; how files combine is `resolve`'s business.
+
+mod contract;
+mod contracts;
+mod decode;
+mod dialect;
+mod heuristics;
+mod lists;
+mod matching;
+mod native;
+mod node;
+mod path;
+mod patterns;
+mod place;
+mod rules;
+mod servers;
+mod suggest;
+mod yaml;
+
+pub(crate) use contract::Entry;
+pub(crate) use rules::Defaults;
+pub(crate) use suggest::nearest;
+
+use crate::diagnostic::{Code, Diagnostic, Sink, SourceMap, Span};
+use crate::policy::{Assertion, Rule, Server};
+use bouncer_runtime::tools::Heuristics;
+use decode::Cx;
+use dialect::Dialect;
+use node::{Node, Value};
+
+/// What one file says.
+#[derive(Debug, Default)]
+pub(crate) struct File {
+    /// Contracts, in the order written; no tool stands twice.
+    pub tools: Vec<Entry>,
+    /// `rules`, if the file has the section.
+    pub rules: Option<Vec<Rule>>,
+    /// `defaults`, if the file has the section or is in the rules dialect.
+    pub defaults: Option<Defaults>,
+    /// Servers, with the places of their names.
+    pub servers: Vec<(Server, Span)>,
+    /// The audit log's path, and where it was written.
+    pub audit: Option<(String, Span)>,
+    /// `packs`, if the file has it: names, and where each was written.
+    pub packs: Option<(Vec<(String, Span)>, Span)>,
+    /// `heuristics`, if the file has it.
+    pub heuristics: Option<(bool, Span)>,
+    /// `assert`, unparsed.
+    pub assertions: Vec<Assertion>,
+}
+
+/// A built-in pack.
+#[derive(Debug, Default)]
+pub(crate) struct Pack {
+    /// Its name.
+    pub name: String,
+    /// Its contracts.
+    pub tools: Vec<Entry>,
+}
+
+/// Reads a file that the user named. What can be read is returned even after mistakes;
+/// whether there were any, the sink knows.
+pub(crate) fn user_file(file: u32, sources: &SourceMap, sink: &mut Sink) -> File {
+    let Some(root) = tree(file, sources, sink) else {
+        return File::default();
+    };
+    let (dialect, because) = dialect::detect(&root);
+    let mut cx = Cx {
+        sources,
+        sink,
+        dialect,
+        because,
+    };
+    match dialect {
+        Dialect::Contracts => contracts::read(&mut cx, &root),
+        Dialect::Rules => rules::read(&mut cx, &root),
+        Dialect::Native => native::read(&mut cx, &root),
+    }
+}
+
+/// Reads a built-in pack.
+pub(crate) fn pack_file(file: u32, sources: &SourceMap, sink: &mut Sink) -> Pack {
+    native_tree(file, sources, sink, native::read_pack)
+}
+
+/// Reads the file of heuristics.
+pub(crate) fn heuristics_file(file: u32, sources: &SourceMap, sink: &mut Sink) -> Heuristics {
+    native_tree(file, sources, sink, heuristics::read)
+}
+
+fn native_tree<T: Default>(
+    file: u32,
+    sources: &SourceMap,
+    sink: &mut Sink,
+    read: impl FnOnce(&mut Cx<'_>, &Node) -> T,
+) -> T {
+    let Some(root) = tree(file, sources, sink) else {
+        return T::default();
+    };
+    let mut cx = Cx {
+        sources,
+        sink,
+        dialect: Dialect::Native,
+        because: String::new(),
+    };
+    read(&mut cx, &root)
+}
+
+/// The file's tree: a mapping at the top. Reports an empty file and any other top.
+fn tree(file: u32, sources: &SourceMap, sink: &mut Sink) -> Option<Node> {
+    let source = sources.file(file)?;
+    let errors = sink.errors();
+    let root = yaml::read(file, source, sink);
+    let empty = |root: &Node| matches!(&root.value, Value::Scalar(s) if s.meaning() == node::Meaning::Null);
+    match root {
+        Some(root) if matches!(root.value, Value::Map(_)) => Some(root),
+        Some(root) if !empty(&root) => {
+            let message = format!(
+                "a policy file must be a mapping at its top, but this is {}",
+                root.describe()
+            );
+            sink.push(
+                Diagnostic::new(Code::NOT_A_MAPPING, root.span, message)
+                    .help("write `tool: {…}` entries, or `rules:` with a list below it"),
+            );
+            None
+        }
+        _ => {
+            if sink.errors() == errors {
+                let message = "the policy is empty";
+                sink.push(
+                    Diagnostic::new(Code::EMPTY, Span::new(file, 0, 0), message).help(
+                        "write e.g. `send_email: {exfiltrating: true, sink_params: [to]}`; a file that is meant to say nothing is written `{}`",
+                    ),
+                );
+            }
+            None
+        }
+    }
+}

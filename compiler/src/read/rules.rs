@@ -1,0 +1,337 @@
+//! The sections of a file of rules, which native policies share: `rules`, `defaults`,
+//! `audit`, `approval`.
+
+use super::File;
+use super::decode::Cx;
+use super::dialect::{Dialect, RULES_KEYS};
+use super::lists::Lists;
+use super::matching;
+use super::node::{Node, Value};
+use super::patterns;
+use super::servers;
+use crate::condition;
+use crate::diagnostic::{Code, Diagnostic, Span, is_invisible, quote};
+use crate::policy::{Cond, Pos, Rule, ToolGlob};
+use bouncer_runtime::Verdict;
+
+/// The words of `action`.
+const ACTIONS: &[(&str, Verdict)] = &[
+    ("allow", Verdict::Allow),
+    ("ask", Verdict::Ask),
+    ("deny", Verdict::Deny),
+];
+
+/// `defaults:` as written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Defaults {
+    pub on_destructive_hint: Option<(Verdict, Span)>,
+    pub on_unknown: Option<(Verdict, Span)>,
+}
+
+/// Reads a whole file of rules.
+pub(crate) fn read(cx: &mut Cx<'_>, root: &Node) -> File {
+    let mut file = File::default();
+    let Some(fields) = cx.top(root, RULES_KEYS) else {
+        return file;
+    };
+    let mut lists = Lists::default();
+    sections(cx, &mut lists, &fields, &mut file);
+    // Such a file has an opinion on every call, also when it names only servers.
+    file.defaults.get_or_insert_default();
+    file
+}
+
+/// Reads the sections that both dialects have.
+pub(crate) fn sections(
+    cx: &mut Cx<'_>,
+    lists: &mut Lists,
+    fields: &super::decode::Fields<'_>,
+    file: &mut File,
+) {
+    if let Some(node) = fields.get("rules") {
+        file.rules = Some(rules(cx, lists, node));
+    }
+    if let Some(node) = fields.get("defaults") {
+        file.defaults = Some(defaults(cx, node));
+    }
+    if let Some(node) = fields.get("servers") {
+        file.servers = servers::read(cx, node);
+    }
+    if let Some(node) = fields.get("audit") {
+        file.audit = audit(cx, node);
+    }
+    if let Some(node) = fields.get("approval") {
+        approval(cx, node);
+    }
+}
+
+fn rules(cx: &mut Cx<'_>, lists: &mut Lists, node: &Node) -> Vec<Rule> {
+    let Value::List(items) = &node.value else {
+        let help = "write a list: each rule starts with `- tool:`";
+        cx.wrong(node, "`rules`", "a list of rules", help);
+        return Vec::new();
+    };
+    items
+        .iter()
+        .filter_map(|item| rule(cx, lists, item))
+        .collect()
+}
+
+/// One rule. `None` if it is not complete; what is wrong has been reported.
+fn rule(cx: &mut Cx<'_>, lists: &mut Lists, node: &Node) -> Option<Rule> {
+    let known: &[&str] = if cx.dialect == Dialect::Native {
+        &["tool", "match", "when", "action", "reason"]
+    } else {
+        &["tool", "match", "action", "reason"]
+    };
+    let fields = cx.fields(node, "this rule", known)?;
+    let start = first_line(cx, node.span);
+    let tools = match fields.get("tool") {
+        Some(node) => tools(cx, node),
+        None => {
+            let help = "add `tool:` with a pattern such as `postgres__*`; `\"*\"` means every tool";
+            cx.missing(start, "this rule", "tool", help);
+            None
+        }
+    };
+    let action = match fields.get("action") {
+        Some(node) => cx.one_of(node, "`action`", ACTIONS),
+        None => {
+            let help = "add `action: allow`, `action: ask` or `action: deny`";
+            cx.missing(start, "this rule", "action", help);
+            None
+        }
+    };
+    let reason = fields
+        .get("reason")
+        .and_then(|node| cx.text(node, "`reason`"))
+        .filter(|reason| !reason.is_empty());
+    let matched = fields
+        .get("match")
+        .map(|node| matching::read(cx, lists, node));
+    let when = fields.get("when").map(|node| when(cx, lists, node));
+    let parts: Option<Vec<Cond>> = [matched, when].into_iter().flatten().collect();
+    let mut parts = parts?;
+    Some(Rule {
+        tools: tools?,
+        condition: match parts.len() {
+            1 => parts.remove(0),
+            _ => Cond::All(parts),
+        },
+        action: action?,
+        reason: reason.map(ToOwned::to_owned),
+        at: cx.pos(node.span),
+    })
+}
+
+/// The first line of a stretch, for marks that would otherwise run over many lines.
+fn first_line(cx: &Cx<'_>, span: Span) -> Span {
+    let text = cx.sources.text(span);
+    let length = text.find('\n').unwrap_or(text.len());
+    let length = text.get(..length).map_or(0, |line| line.trim_end().len());
+    Span {
+        end: span.start.saturating_add(u32::try_from(length).unwrap_or(0)),
+        ..span
+    }
+}
+
+/// The globs of a rule: one, or in a native policy a list of them.
+fn tools(cx: &mut Cx<'_>, node: &Node) -> Option<Vec<ToolGlob>> {
+    let one = std::slice::from_ref(node);
+    let nodes = match &node.value {
+        Value::List(items) if cx.dialect == Dialect::Native => items,
+        _ => one,
+    };
+    if nodes.is_empty() {
+        let help = "name a tool, e.g. `postgres__*`; `\"*\"` means every tool";
+        cx.wrong(node, "`tool`", "a pattern or a list of patterns", help);
+        return None;
+    }
+    nodes.iter().map(|node| glob(cx, node)).collect()
+}
+
+fn glob(cx: &mut Cx<'_>, node: &Node) -> Option<ToolGlob> {
+    let pattern = cx.some_text(node, "`tool`")?;
+    let native = cx.dialect == Dialect::Native;
+    if pattern
+        .chars()
+        .any(|c| c.is_control() || c.is_whitespace() || is_invisible(c))
+    {
+        let message = format!("`tool` {} holds white space or hidden characters", quote(pattern));
+        cx.report(
+            Diagnostic::new(Code::ODD_GLOB, node.span, message)
+                .help("globs are compared byte for byte: retype it without them"),
+        );
+    }
+    if native && let Err((at, message)) = check_glob(pattern) {
+        let place = patterns::within(cx, node.span, pattern, at, pattern.len());
+        let message = format!("`tool` {} is not a glob: {message}", quote(pattern));
+        cx.report(
+            Diagnostic::new(Code::GLOB, place, message)
+                .help("`[a-z]` is a set; to match a bracket itself, write `[[]`"),
+        );
+        return None;
+    }
+    Some(ToolGlob {
+        pattern: pattern.to_owned(),
+        native,
+        at: cx.pos(node.span),
+    })
+}
+
+/// Checks the sets of a native glob: each closed, not empty, ranges ascending. A `]`
+/// right after the `[` (or `[!`) is a member of the set.
+fn check_glob(pattern: &str) -> Result<(), (usize, &'static str)> {
+    let chars: Vec<(usize, char)> = pattern.char_indices().collect();
+    let mut index = 0;
+    while let Some(&(at, c)) = chars.get(index) {
+        index += 1;
+        if c != '[' {
+            continue;
+        }
+        if matches!(chars.get(index), Some((_, '!' | '^'))) {
+            index += 1;
+        }
+        let first = index;
+        let close = (first + 1..chars.len()).find(|&n| matches!(chars.get(n), Some((_, ']'))));
+        let Some(close) = close else {
+            return Err((at, "the set is not closed"));
+        };
+        let members = chars.get(first..close).unwrap_or(&[]);
+        let mut n = 0;
+        while let Some(&(_, from)) = members.get(n) {
+            match (members.get(n + 1), members.get(n + 2)) {
+                (Some((_, '-')), Some(&(_, to))) => {
+                    if from > to {
+                        return Err((at, "a range runs backwards"));
+                    }
+                    n += 3;
+                }
+                _ => n += 1,
+            }
+        }
+        index = close + 1;
+    }
+    Ok(())
+}
+
+/// A `when:` condition.
+fn when(cx: &mut Cx<'_>, lists: &Lists, node: &Node) -> Option<Cond> {
+    let text = cx.some_text(node, "`when`")?;
+    let span = node.span;
+    let parsed = {
+        let sources = cx.sources;
+        let source = sources.text(span);
+        let position = |offset: usize| -> Pos {
+            let at = super::place::locate(source, text, offset).min(source.len());
+            sources.pos(Span::new(span.file, span.start as usize + at, 0))
+        };
+        let context = condition::Context {
+            lists: &|name| lists.plain(name),
+            list_names: lists.names().into_iter().map(ToOwned::to_owned).collect(),
+            position: &position,
+        };
+        condition::parse(text, &context)
+    };
+    match parsed {
+        Ok(cond) => Some(cond),
+        Err(errors) => {
+            for error in errors {
+                let place = patterns::within(cx, span, text, error.start, error.end);
+                let mut diagnostic = Diagnostic::new(Code::CONDITION, place, error.message);
+                if let Some(help) = error.help {
+                    diagnostic = diagnostic.help(help);
+                }
+                cx.report(diagnostic);
+            }
+            None
+        }
+    }
+}
+
+fn defaults(cx: &mut Cx<'_>, node: &Node) -> Defaults {
+    let mut defaults = Defaults::default();
+    let known = ["onDestructiveHint", "onUnknown"];
+    let Some(fields) = cx.fields(node, "`defaults`", &known) else {
+        return defaults;
+    };
+    if let Some(node) = fields.get("onDestructiveHint") {
+        defaults.on_destructive_hint = cx
+            .one_of(node, "`onDestructiveHint`", ACTIONS)
+            .map(|action| (action, node.span));
+    }
+    if let Some(node) = fields.get("onUnknown") {
+        defaults.on_unknown = cx
+            .one_of(node, "`onUnknown`", ACTIONS)
+            .map(|action| (action, node.span));
+    }
+    defaults
+}
+
+fn audit(cx: &mut Cx<'_>, node: &Node) -> Option<(String, Span)> {
+    let fields = cx.fields(node, "`audit`", &["path"])?;
+    let node = fields.get("path")?;
+    let path = cx.some_text(node, "`path` of `audit`")?;
+    Some((path.to_owned(), node.span))
+}
+
+/// Checks `approval:`; its settings belong to the predecessor's own store.
+fn approval(cx: &mut Cx<'_>, node: &Node) {
+    let known = ["path", "timeoutSeconds", "pollIntervalMs"];
+    let Some(fields) = cx.fields(node, "`approval`", &known) else {
+        return;
+    };
+    if let Some(node) = fields.get("path") {
+        cx.some_text(node, "`path` of `approval`");
+    }
+    for key in ["timeoutSeconds", "pollIntervalMs"] {
+        if let Some(node) = fields.get(key) {
+            let what = format!("`{key}` of `approval`");
+            positive(cx, node, &what);
+        }
+    }
+}
+
+/// A number above zero, fractions included.
+fn positive(cx: &mut Cx<'_>, node: &Node, what: &str) {
+    use crate::policy::Scalar;
+    let number = match &node.value {
+        Value::Scalar(_) => cx.scalar(node, what),
+        _ => {
+            cx.wrong(node, what, "a number", "write a number above 0");
+            return;
+        }
+    };
+    match number {
+        Some(Scalar::Number(text)) => {
+            let above = !text.starts_with('-')
+                && text
+                    .split('e')
+                    .next()
+                    .is_some_and(|mantissa| mantissa.bytes().any(|b| matches!(b, b'1'..=b'9')));
+            if !above {
+                let message = format!("{what} must be above 0, but this is {}", node.describe());
+                cx.report(
+                    Diagnostic::new(Code::NUMBER, node.span, message).help("write e.g. `300`"),
+                );
+            }
+        }
+        Some(_) => cx.wrong(node, what, "a number", "write a number, without quotes"),
+        None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_are_checked() {
+        for good in ["*", "a?b", "[a-z]*", "[!a]", "[]]", "[]a]", "[[]", "[a-]", "é[à-ü]"] {
+            assert_eq!(check_glob(good), Ok(()), "{good}");
+        }
+        for bad in ["[", "[]", "[!]", "a[b", "[z-a]"] {
+            assert!(check_glob(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! `servers:`: what the gateway starts or connects to.
+
+use super::decode::Cx;
+use super::node::Node;
+use crate::diagnostic::{Code, Diagnostic, Span, quote};
+use crate::policy::{Server, Transport};
+
+/// Reads the section. Each server comes with the place of its name.
+pub(crate) fn read(cx: &mut Cx<'_>, node: &Node) -> Vec<(Server, Span)> {
+    let help = "write a mapping of names to servers, e.g. `db: {command: npx, args: [...]}`";
+    let entries = cx.entries(node, "`servers`", help).unwrap_or_default();
+    let mut out = Vec::new();
+    for (name, span, value) in entries {
+        let named = cx.clean_name(name, span, "the server name");
+        let transport = transport(cx, name, span, value);
+        if let (Some(name), Some(transport)) = (named, transport) {
+            let server = Server {
+                name: name.to_owned(),
+                transport,
+                at: cx.pos(span),
+            };
+            out.push((server, span));
+        }
+    }
+    out
+}
+
+fn transport(cx: &mut Cx<'_>, name: &str, span: Span, node: &Node) -> Option<Transport> {
+    let what = format!("the server {}", quote(name));
+    let known = ["command", "args", "env", "cwd", "url", "headers"];
+    let fields = cx.fields(node, &what, &known)?;
+    let kinds = (fields.find("command"), fields.find("url"));
+    match kinds {
+        (Some((_, node)), None) => {
+            stray(cx, &fields, &what, "command", &["headers"]);
+            let program = cx.some_text(node, &format!("`command` of {what}"));
+            let args = fields
+                .get("args")
+                .map(|node| texts(cx, node, &format!("`args` of {what}")));
+            let env = fields
+                .get("env")
+                .map(|node| pairs(cx, node, &format!("`env` of {what}")));
+            let cwd = fields
+                .get("cwd")
+                .and_then(|node| cx.some_text(node, &format!("`cwd` of {what}")));
+            Some(Transport::Stdio {
+                command: program?.to_owned(),
+                args: args.unwrap_or_default(),
+                env: env.unwrap_or_default(),
+                cwd: cwd.map(ToOwned::to_owned),
+            })
+        }
+        (None, Some((_, node))) => {
+            stray(cx, &fields, &what, "url", &["args", "env", "cwd"]);
+            let what_url = format!("`url` of {what}");
+            let url = cx.some_text(node, &what_url).and_then(|url| {
+                check_url(cx, url, node.span, &what_url).then(|| url.to_owned())
+            });
+            let headers = fields
+                .get("headers")
+                .map(|node| pairs(cx, node, &format!("`headers` of {what}")));
+            Some(Transport::Http {
+                url: url?,
+                headers: headers.unwrap_or_default(),
+            })
+        }
+        (Some((command, _)), Some((url, _))) => {
+            let message = format!("{what} has both `command` and `url`");
+            cx.report(
+                Diagnostic::new(Code::SERVER_KIND, url, message)
+                    .also(command, "and a command")
+                    .help("keep one of the two"),
+            );
+            None
+        }
+        (None, None) => {
+            let message = format!("{what} has neither `command` nor `url`");
+            cx.report(
+                Diagnostic::new(Code::SERVER_KIND, span, message)
+                    .help("add `command:` to start it, or `url:` to connect to it"),
+            );
+            None
+        }
+    }
+}
+
+/// Reports keys that belong to the other kind of server.
+fn stray(
+    cx: &mut Cx<'_>,
+    fields: &super::decode::Fields<'_>,
+    what: &str,
+    kind: &str,
+    strays: &[&str],
+) {
+    for key in strays {
+        if let Some((span, _)) = fields.find(key) {
+            let message = format!("`{key}` means nothing for {what}, which has a `{kind}`");
+            cx.report(
+                Diagnostic::new(Code::UNKNOWN_KEY, span, message).help("remove it"),
+            );
+        }
+    }
+}
+
+/// `${VAR}` stays unexpanded, so such a URL is only looked at where it starts.
+fn check_url(cx: &mut Cx<'_>, text: &str, span: Span, what: &str) -> bool {
+    let good = if text.contains("${") {
+        text.starts_with("http://") || text.starts_with("https://") || text.starts_with("${")
+    } else {
+        url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+    };
+    if !good {
+        let message = format!("{what} is not an `http` or `https` URL: {}", quote(text));
+        cx.report(
+            Diagnostic::new(Code::URL, span, message)
+                .help("write e.g. `http://127.0.0.1:9000/mcp`"),
+        );
+    }
+    good
+}
+
+fn texts(cx: &mut Cx<'_>, node: &Node, what: &str) -> Vec<String> {
+    let item_of = format!("an item of {what}");
+    cx.list(node, what)
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|item| cx.text(item, &item_of).map(ToOwned::to_owned))
+        .collect()
+}
+
+fn pairs(cx: &mut Cx<'_>, node: &Node, what: &str) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    let help = "write a mapping of names to texts";
+    for (name, _, value) in cx.entries(node, what, help).unwrap_or_default() {
+        if let Some(text) = cx.text(value, &format!("{} in {what}", quote(name))) {
+            out.push((name.to_owned(), text.to_owned()));
+        }
+    }
+    out
+}

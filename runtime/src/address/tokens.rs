@@ -1,0 +1,657 @@
+//! The destination-shaped tokens inside recorded text, and where one of them
+//! counts as standing inside another text.
+//!
+//! A destination is tainted by a token that stands in it (`https://evil.com/?q=1`
+//! by `evil.com`), so a token that is a common word or number would taint the
+//! innocent. Hence a least length, shapes that words do not have, and no host
+//! tokens for the places that everybody uses.
+
+use super::shapes::{has_domain_shape, is_local_char, scheme_end};
+use crate::text::is_space;
+
+/// What a token is; decides at which boundaries it stands ([`token_stands_at`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum TokenKind {
+    /// An e-mail address.
+    Email = 0,
+    /// A URL with its scheme.
+    Url = 1,
+    /// A host name.
+    Host = 2,
+    /// An IPv4 or IPv6 address.
+    Ip = 3,
+    /// A phone number with its separators.
+    Phone = 4,
+    /// A number of an account: digits, or an IBAN.
+    Account = 5,
+    /// `@name`.
+    Handle = 6,
+    /// `#name`.
+    Channel = 7,
+    /// `owner/name`.
+    Repo = 8,
+    /// A long mix of letters and digits.
+    Id = 9,
+}
+
+impl TokenKind {
+    /// The kind whose stable byte is `byte`, if there is one.
+    #[must_use]
+    pub const fn from_byte(byte: u8) -> Option<Self> {
+        Some(match byte {
+            0 => Self::Email,
+            1 => Self::Url,
+            2 => Self::Host,
+            3 => Self::Ip,
+            4 => Self::Phone,
+            5 => Self::Account,
+            6 => Self::Handle,
+            7 => Self::Channel,
+            8 => Self::Repo,
+            9 => Self::Id,
+            _ => return None,
+        })
+    }
+}
+
+/// One token: a slice of the text it was found in, at least [`SHORTEST`] bytes long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token<'a> {
+    /// What it is.
+    pub kind: TokenKind,
+    /// The token itself.
+    pub text: &'a str,
+}
+
+/// Tokens shorter than this, in bytes, are not reported.
+pub const SHORTEST: usize = 6;
+
+/// Hosts that anybody can publish or have an account at. Standing on one of them
+/// says nothing about who is behind an address, so they make no host token;
+/// addresses and URLs there still do.
+const SHARED: [&str; 40] = [
+    "aol.com",
+    "api.github.com",
+    "app.slack.com",
+    "bitbucket.org",
+    "calendar.google.com",
+    "discord.com",
+    "docs.google.com",
+    "drive.google.com",
+    "dropbox.com",
+    "en.wikipedia.org",
+    "facebook.com",
+    "github.com",
+    "gitlab.com",
+    "gmail.com",
+    "gmx.de",
+    "google.com",
+    "googlemail.com",
+    "hooks.slack.com",
+    "hotmail.com",
+    "icloud.com",
+    "instagram.com",
+    "linkedin.com",
+    "live.com",
+    "mail.google.com",
+    "meet.google.com",
+    "microsoft.com",
+    "notion.so",
+    "outlook.com",
+    "protonmail.com",
+    "raw.githubusercontent.com",
+    "reddit.com",
+    "slack.com",
+    "teams.microsoft.com",
+    "twitter.com",
+    "x.com",
+    "yahoo.com",
+    "youtube.com",
+    "zoom.us",
+    "wikipedia.org",
+    "apple.com",
+];
+
+/// Hands each destination-shaped token of `folded` to `each`.
+///
+/// `folded` is text in folded form ([`crate::text::fold`]). Tokens may overlap: a
+/// URL and its host, an address and a handle in it. One token may be handed out
+/// more than once. Linear time, no allocation.
+pub fn tokens(folded: &str, each: &mut dyn FnMut(Token<'_>)) {
+    let mut each = |kind, text: &str| {
+        if text.len() >= SHORTEST {
+            each(Token { kind, text });
+        }
+    };
+    addresses(folded, &mut each);
+    numbers(folded, &mut each);
+    for word in folded.split(|c| is_space(c) || ends_word(c)) {
+        self::word(word, &mut each);
+    }
+    // Between letters of scripts that write without spaces, ASCII stands by itself.
+    for run in folded
+        .split(|c: char| !c.is_ascii())
+        .filter(|run| run.len() < folded.len())
+    {
+        for word in run.split(|c| is_space(c) || ends_word(c)) {
+            self::word(word, &mut each);
+        }
+    }
+}
+
+type Emit<'f> = &'f mut dyn FnMut(TokenKind, &str);
+
+/// Punctuation that is no part of any token.
+fn ends_word(c: char) -> bool {
+    matches!(
+        c,
+        '<' | '>' | '"' | '\'' | '`' | '(' | ')' | '{' | '}' | ',' | ';' | '|' | '\\' | '^' | '*'
+    ) || matches!(
+        c,
+        '“' | '”' | '‘' | '’' | '«' | '»' | '，' | '。' | '、' | '；' | '：' | '（' | '）'
+    )
+}
+
+/// Addresses, by their at signs. Between two at signs text is read at most twice.
+fn addresses(text: &str, each: Emit<'_>) {
+    for (at, _) in text.match_indices('@') {
+        let before = text.get(..at).unwrap_or("");
+        let after = text.get(at + 1..).unwrap_or("");
+        // With and without letters that are not ASCII.
+        for ascii in [true, false] {
+            let wide = |c: char| !ascii && !c.is_ascii() && c.is_alphanumeric();
+            let in_local = |c: char| {
+                (is_local_char(c)
+                    && !matches!(
+                        c,
+                        '/' | '?' | '=' | '&' | '\'' | '`' | '{' | '}' | '|' | '#' | '*'
+                    ))
+                    || wide(c)
+            };
+            let in_host =
+                |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') || wide(c);
+            let start = before.rfind(|c| !in_local(c)).map_or(0, |end| {
+                end + before
+                    .get(end..)
+                    .and_then(|rest| rest.chars().next())
+                    .map_or(1, char::len_utf8)
+            });
+            let local = before.get(start..).unwrap_or("").trim_start_matches('.');
+            let host = after
+                .split(|c| !in_host(c))
+                .next()
+                .unwrap_or("")
+                .trim_end_matches(['.', '-', '_']);
+            if local.is_empty()
+                || host.is_empty()
+                || (!ascii && local.is_ascii() && host.is_ascii() && !next_is_wide(after, host))
+            {
+                continue;
+            }
+            let end = at + 1 + host.len();
+            each(
+                TokenKind::Email,
+                text.get(at - local.len()..end).unwrap_or(""),
+            );
+        }
+    }
+}
+
+fn next_is_wide(after: &str, host: &str) -> bool {
+    after
+        .get(host.len()..)
+        .and_then(|rest| rest.chars().next())
+        .is_some_and(|c| !c.is_ascii())
+}
+
+/// Phone numbers, account numbers and IBANs, which may have spaces in them. From each
+/// start a bounded stretch is read.
+fn numbers(text: &str, each: Emit<'_>) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        let mut give = |kind, len: usize| {
+            if len > 0 {
+                each(kind, text.get(at..at + len).unwrap_or(""));
+            }
+        };
+        let first = rest.first().copied().unwrap_or(0);
+        if first.is_ascii_lowercase() {
+            give(TokenKind::Account, iban(rest));
+        } else if first.is_ascii_digit() || matches!(first, b'+' | b'(') {
+            let (long, plain) = (phone(rest), single(rest));
+            give(TokenKind::Account, plain);
+            if long > plain {
+                give(TokenKind::Phone, long);
+            }
+        }
+        // To the next start: behind this run of letters and digits.
+        at += rest
+            .iter()
+            .take_while(|b| b.is_ascii_alphanumeric())
+            .count()
+            .max(1);
+    }
+}
+
+/// The length of the phone or account number that `bytes` starts with, or 0.
+fn phone(bytes: &[u8]) -> usize {
+    // The longest number has 15 digits; an account number may have more.
+    const LONGEST: usize = 40;
+    let plus = bytes.first() == Some(&b'+');
+    let (mut digits, mut end, mut gap) = (0, 0, 0);
+    for (at, &b) in bytes.iter().enumerate().take(LONGEST) {
+        match b {
+            b'0'..=b'9' => {
+                digits += 1;
+                end = at + 1;
+                gap = 0;
+            }
+            b'+' if at == 0 => {}
+            b' ' | b'-' | b'(' | b')' if gap < 2 => {
+                gap += 1;
+            }
+            b'.' | b'/' if plus && gap == 0 => {
+                gap += 1;
+            }
+            _ => break,
+        }
+    }
+    if bytes.get(end).is_some_and(u8::is_ascii_alphanumeric) {
+        return 0;
+    }
+    let separated = bytes.iter().take(end).any(|b| !b.is_ascii_digit());
+    let is_date =
+        separated && digits == 8 && bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-');
+    let enough = if plus {
+        7
+    } else if separated {
+        10
+    } else {
+        SHORTEST
+    };
+    if digits >= enough && !is_date { end } else { 0 }
+}
+
+/// The length of the plain run of at least six digits at the start, or 0.
+fn single(bytes: &[u8]) -> usize {
+    let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
+    let ends = bytes.get(digits).is_none_or(|b| !b.is_ascii_alphanumeric());
+    if digits >= SHORTEST && ends {
+        digits
+    } else {
+        0
+    }
+}
+
+/// The length of the IBAN that `bytes` starts with, spaces included, or 0.
+fn iban(bytes: &[u8]) -> usize {
+    let &[a, b, c, d, ..] = bytes else { return 0 };
+    if !(a.is_ascii_lowercase()
+        && b.is_ascii_lowercase()
+        && c.is_ascii_digit()
+        && d.is_ascii_digit())
+    {
+        return 0;
+    }
+    let (mut kept, mut digits, mut end, mut spaced) = (0, 0, 0, false);
+    for (at, &byte) in bytes.iter().enumerate().take(50) {
+        if byte.is_ascii_alphanumeric() && kept < 34 {
+            kept += 1;
+            digits += usize::from(byte.is_ascii_digit());
+            end = at + 1;
+            spaced = false;
+        } else if byte == b' ' && !spaced {
+            spaced = true;
+            // A word of letters behind the number is not part of it.
+            if !bytes
+                .get(at + 1..)
+                .unwrap_or(&[])
+                .iter()
+                .take(4)
+                .any(u8::is_ascii_digit)
+            {
+                break;
+            }
+        } else {
+            break;
+        }
+    }
+    let ends = bytes.get(end).is_none_or(|b| !b.is_ascii_alphanumeric());
+    if kept >= 15 && digits * 2 >= kept && ends {
+        end
+    } else {
+        0
+    }
+}
+
+/// The tokens of one word. Reads it a fixed number of times.
+fn word(word: &str, each: Emit<'_>) {
+    let word = word
+        .trim_end_matches(['.', ':', '!', '?', ']', '}', '…'])
+        .trim_start_matches(['[', '.', ':']);
+    if word.len() < 4 {
+        return;
+    }
+    // `see:https://…`, `href=https://…`: the scheme begins behind what is no letter.
+    if let Some(colon) = word.find("://") {
+        let scheme = word
+            .get(..colon)
+            .unwrap_or("")
+            .rfind(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '+' | '-' | '.'))
+            .map_or(0, |at| {
+                at + word
+                    .get(at..)
+                    .and_then(|rest| rest.chars().next())
+                    .map_or(1, char::len_utf8)
+            });
+        let url = word.get(scheme..).unwrap_or("");
+        if let Some(end) = scheme_end(url).filter(|&end| end < url.len()) {
+            each(TokenKind::Url, url);
+            let authority = url
+                .get(end..)
+                .unwrap_or("")
+                .split(['/', '?', '#'])
+                .next()
+                .unwrap_or("");
+            let host = authority.rsplit('@').next().unwrap_or("");
+            host_token(host, true, each);
+        }
+    } else {
+        let bare = word.strip_prefix("mailto:").unwrap_or(word);
+        let host = bare
+            .split(['/', '?', '#', '=', '&', '[', ']'])
+            .next()
+            .unwrap_or("");
+        if !host.contains('@') {
+            host_token(host, false, each);
+        }
+        if bare.len() < word.len() {
+            return;
+        }
+    }
+    if word.contains("::") || word.bytes().filter(|&b| b == b':').count() == 7 {
+        let address = word.trim_matches(['[', ']']);
+        if address
+            .bytes()
+            .all(|b| b.is_ascii_hexdigit() || matches!(b, b':' | b'.'))
+        {
+            each(TokenKind::Ip, address);
+        }
+    }
+    let is_name = |text: &str| {
+        text.bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+            && text.bytes().any(|b| b.is_ascii_alphanumeric())
+    };
+    let unicode_name = |text: &str| {
+        text.chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
+    };
+    if word.strip_prefix('@').is_some_and(unicode_name) {
+        each(TokenKind::Handle, word);
+    } else if word.strip_prefix('#').is_some_and(unicode_name) {
+        each(TokenKind::Channel, word);
+    } else if let Some((owner, name)) = word.split_once('/')
+        && owner.len() > 2
+        && name.len() > 2
+        && is_name(owner)
+        && is_name(name)
+        && owner.bytes().any(|b| b.is_ascii_alphabetic())
+    {
+        each(TokenKind::Repo, word);
+    }
+    for id in word.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_')) {
+        let digits = id.bytes().filter(u8::is_ascii_digit).count();
+        if id.len() >= 8
+            && digits >= 2
+            && digits < id.len()
+            && id.bytes().any(|b| b.is_ascii_alphabetic())
+        {
+            each(TokenKind::Id, id);
+        }
+    }
+}
+
+/// A host or IP address, perhaps with a port. What stands in a URL is a host
+/// whatever its last label.
+fn host_token(host: &str, in_url: bool, each: Emit<'_>) {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let name = name.trim_matches('.');
+    let mut labels = 0;
+    let numeric = name.split('.').all(|label| {
+        labels += 1;
+        (1..=3).contains(&label.len()) && label.bytes().all(|b| b.is_ascii_digit())
+    });
+    if numeric {
+        if labels == 4 {
+            each(TokenKind::Ip, name);
+        }
+        return;
+    }
+    let bare = name.strip_prefix("www.").unwrap_or(name);
+    if SHARED.contains(&bare) {
+        return;
+    }
+    let international = !name.is_ascii()
+        && name.contains('.')
+        && name.split('.').all(|label| {
+            !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-')
+        });
+    if has_domain_shape(name)
+        || (in_url && international)
+        || (in_url && name.contains('.') && super::shapes::is_host(name))
+    {
+        each(TokenKind::Host, bare);
+    }
+}
+
+/// Whether a token of `kind` that equals `haystack[start..end]` stands there by
+/// itself, rather than as part of a longer name.
+///
+/// `notevil.com` does not hold `evil.com`, but `sub.evil.com` does, being below it;
+/// `xa@evil.com` does not hold `a@evil.com`; a number does not stand inside a longer
+/// one. `haystack` is in folded form. `false` if `start..end` is no slice of it.
+/// Constant time.
+#[must_use]
+pub fn token_stands_at(kind: TokenKind, haystack: &str, start: usize, end: usize) -> bool {
+    let (Some(before), Some(after)) = (haystack.get(..start), haystack.get(end..)) else {
+        return false;
+    };
+    let last = before.chars().next_back();
+    let mut next = after.chars();
+    let (first, second) = (next.next(), next.next());
+    // Letters of other scripts stand beside ASCII names without a space between.
+    let joins = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let continues = joins(first)
+        || matches!(first, Some('-' | '_'))
+        || (first == Some('.') && second.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_'));
+    match kind {
+        TokenKind::Email => {
+            !joins(last) && !matches!(last, Some('.' | '_' | '-' | '+')) && !continues
+        }
+        TokenKind::Host => !joins(last) && !matches!(last, Some('-' | '_')) && !continues,
+        TokenKind::Url => !joins(last) && !joins(first),
+        TokenKind::Ip => {
+            let longer = joins(first) || (first == Some('.') && joins(second));
+            !joins(last) && !matches!(last, Some('.' | ':')) && !longer
+        }
+        TokenKind::Phone | TokenKind::Account => !joins(last) && !joins(first),
+        TokenKind::Handle | TokenKind::Channel => !joins(last) && !continues,
+        TokenKind::Repo => {
+            !joins(last)
+                && !matches!(last, Some('-' | '_' | '.'))
+                && !joins(first)
+                && !matches!(first, Some('-' | '_'))
+        }
+        TokenKind::Id => !joins(last) && !joins(first),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use TokenKind::*;
+    use proptest::prelude::*;
+
+    fn found(text: &str) -> Vec<(TokenKind, String)> {
+        let mut all = Vec::new();
+        tokens(text, &mut |token| {
+            all.push((token.kind, token.text.to_owned()))
+        });
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    fn stands(kind: TokenKind, token: &str, haystack: &str) -> bool {
+        haystack
+            .match_indices(token)
+            .any(|(at, _)| token_stands_at(kind, haystack, at, at + token.len()))
+    }
+
+    #[test]
+    fn destinations_in_text_are_found() {
+        for (text, kind, token) in [
+            ("write to attacker@evil.com.", Email, "attacker@evil.com"),
+            ("<a@evil.com>,", Email, "a@evil.com"),
+            ("联系evil@evil.com吧", Email, "evil@evil.com"),
+            ("mailto:a@evil.com?x", Email, "a@evil.com"),
+            ("x=a@evil.com&y", Email, "a@evil.com"),
+            ("jörg@bücher.de", Email, "jörg@bücher.de"),
+            ("see https://evil.com/a?b=c.", Url, "https://evil.com/a?b=c"),
+            ("see https://evil.com/a?b=c.", Host, "evil.com"),
+            ("href=https://evil.com/a", Url, "https://evil.com/a"),
+            ("(https://u@evil.com:80/a)", Host, "evil.com"),
+            ("go to www.evil.example now", Host, "evil.example"),
+            ("evil.com/path", Host, "evil.com"),
+            ("去evil.com看", Host, "evil.com"),
+            ("http://evil.internal.html/x", Host, "evil.internal.html"),
+            ("http://10.0.0.1:80/x", Ip, "10.0.0.1"),
+            ("at [fe80::1:2]", Ip, "fe80::1:2"),
+            ("call +1 (555) 123-4567 today", Phone, "+1 (555) 123-4567"),
+            ("call 030-1234-5678", Phone, "030-1234-5678"),
+            ("account 12345678, please", Account, "12345678"),
+            (
+                "iban de89 3704 0044 0532 0130 00 by today",
+                Account,
+                "de89 3704 0044 0532 0130 00",
+            ),
+            ("iban us12345678901234567", Account, "us12345678901234567"),
+            ("ask @evilhandle", Handle, "@evilhandle"),
+            ("in #evil-channel!", Channel, "#evil-channel"),
+            ("fork evil/repo-x", Repo, "evil/repo-x"),
+            ("channel c024be91l is", Id, "c024be91l"),
+        ] {
+            assert!(
+                found(text).contains(&(kind, token.to_owned())),
+                "{text:?}: {:?}",
+                found(text)
+            );
+        }
+    }
+
+    #[test]
+    fn words_and_everyday_things_are_no_tokens() {
+        for text in [
+            "please send the report by friday, and/or call me",
+            "report.txt, main.json; index.html",
+            "https://",
+            "version 1.2.3 of 2026-11-29 at 12:30:45",
+            "a 100 100 100 km/h",
+            "e.g. this, i.e. that...",
+            "::::",
+            "@me #ok",
+        ] {
+            assert_eq!(found(text), [], "{text:?}");
+        }
+        let shared = found("see https://github.com/evil/repo from x@gmail.com");
+        assert!(shared.iter().all(|(kind, _)| *kind != Host), "{shared:?}");
+    }
+
+    #[test]
+    fn tokens_stand_at_boundaries_only() {
+        for (kind, token, haystack) in [
+            (Host, "evil.com", "https://evil.com/?q=1"),
+            (Host, "evil.com", "sub.evil.com"),
+            (Host, "evil.com", "x@evil.com"),
+            (Host, "evil.com", "evil.com."),
+            (Host, "evil.com", "去evil.com看"),
+            (Email, "a@evil.com", "\"a <a@evil.com>"),
+            (Email, "a@evil.com", "mailto:a@evil.com"),
+            (Email, "a@evil.com", "b@corp.com,a@evil.com."),
+            (Url, "https://evil.com", "https://evil.com/x"),
+            (Account, "12345678", "de-12345678"),
+            (Id, "c024be91l", "slack://c024be91l/x"),
+            (Repo, "evil/repo", "https://github.com/evil/repo.git"),
+        ] {
+            assert!(stands(kind, token, haystack), "{token:?} in {haystack:?}");
+        }
+        for (kind, token, haystack) in [
+            (Host, "evil.com", "notevil.com"),
+            (Host, "evil.com", "not-evil.com"),
+            (Host, "evil.com", "evil.com.corp.com"),
+            (Host, "evil.com", "evil.community"),
+            (Email, "a@evil.com", "xa@evil.com"),
+            (Email, "a@evil.com", "x.a@evil.com"),
+            (Email, "a@evil.com", "a@evil.company"),
+            (Email, "a@evil.com", "a@evil.com.au"),
+            (Account, "12345678", "123456789"),
+            (Ip, "10.0.0.1", "110.0.0.1"),
+            (Ip, "10.0.0.1", "10.0.0.12"),
+            (Repo, "evil/repo", "not-evil/repo"),
+        ] {
+            assert!(!stands(kind, token, haystack), "{token:?} in {haystack:?}");
+        }
+        assert!(!token_stands_at(Host, "é", 1, 2));
+        assert!(!token_stands_at(Host, "e", 1, 9));
+    }
+
+    #[test]
+    fn kinds_keep_their_bytes() {
+        for byte in 0..10 {
+            assert_eq!(
+                TokenKind::from_byte(byte).map(|kind| kind as u8),
+                Some(byte)
+            );
+        }
+        assert_eq!(TokenKind::from_byte(10), None);
+    }
+
+    #[test]
+    fn long_text_takes_linear_time() {
+        for text in [
+            "@",
+            "a@",
+            "a.",
+            "1 ",
+            "+1",
+            "://",
+            "de89 ",
+            "a/b",
+            "é",
+            "http://a,",
+            ":",
+            "aa11",
+        ] {
+            let text = text.repeat(300_000);
+            let started = std::time::Instant::now();
+            tokens(&text, &mut |_| {});
+            assert!(started.elapsed().as_secs() < 5, "{:?}", &text[..6]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn each_token_is_a_slice_of_the_text(text in "[a-c1-3@#:/. +é,-]{0,24}|\\PC{0,24}") {
+            tokens(&text, &mut |token| {
+                assert!(token.text.len() >= SHORTEST);
+                assert!(text.contains(token.text));
+            });
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! The sink gate: for an exfiltrating tool, who vouches for each destination.
+//!
+//! Judges the leaves that the walk listed, in the order of section "destinations" of
+//! the documentation: declared sinks in their order, then undeclared arguments that
+//! look like destinations. Knows nothing of rules.
+
+use super::approvals::Approvals;
+use super::scratch::Scratch;
+use super::walk::{Frame, Step};
+use crate::Verdict;
+use crate::address;
+use crate::json::Text;
+use crate::plan::format::{
+    LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_FOLDED, LiteralSet, NONE, Sink,
+};
+use crate::plan::{Corrupt, Tables, literals, slice};
+use crate::provenance::{self, Provenance};
+use std::ops::ControlFlow;
+
+/// "In no declared sink".
+pub(super) const NO_SINK: u32 = u32::MAX;
+
+/// A scalar or a key of the arguments. Offsets are into the raw arguments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaf {
+    pub kind: LeafKind,
+    pub start: u32,
+    pub end: u32,
+    /// The declared sink it lies in, or [`NO_SINK`].
+    pub sink: u32,
+    /// Raw text of the top-level argument's name.
+    pub top: (u32, u32),
+}
+
+/// What a [`Leaf`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LeafKind {
+    String { escaped: bool },
+    /// A key of an object below the top level.
+    Key { escaped: bool },
+    /// A number: its text stands in the arguments.
+    Other,
+    True,
+    False,
+    Null,
+}
+
+/// The sinks that a tool declares, or that the heuristics derived for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum SinkPaths<'a> {
+    Declared(&'a [Sink]),
+    Derived(&'a [Vec<String>]),
+}
+
+impl SinkPaths<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Declared(sinks) => sinks.len(),
+            Self::Derived(sinks) => sinks.len(),
+        }
+    }
+
+    /// The first sink whose path ends exactly at `last` below `frames`.
+    pub fn matching(
+        &self,
+        tables: &Tables<'_>,
+        arguments: &[u8],
+        frames: &[Frame],
+        last: Step,
+    ) -> Result<u32, Corrupt> {
+        for sink in 0..self.len() {
+            if self.matches(tables, arguments, sink, 0, frames.get(1..).unwrap_or_default(), Some(last))? {
+                return Ok(sink as u32);
+            }
+        }
+        Ok(NO_SINK)
+    }
+
+    /// Whether segment `segment` and those after it match the remaining steps exactly.
+    /// Array steps may be passed over. Bounded by the length of the sink's path.
+    fn matches(
+        &self,
+        tables: &Tables<'_>,
+        arguments: &[u8],
+        sink: usize,
+        segment: usize,
+        frames: &[Frame],
+        last: Option<Step>,
+    ) -> Result<bool, Corrupt> {
+        let (step, rest, last) = match (frames.split_first(), last) {
+            (Some((frame, rest)), last) => (frame.step, rest, last),
+            (None, Some(last)) => (last, frames, None),
+            (None, None) => return Ok(segment == self.segments(tables, sink)?),
+        };
+        match step {
+            Step::Root => Ok(false),
+            Step::Key(start, end, escaped) => {
+                let Some((name, index)) = self.segment(tables, sink, segment)? else { return Ok(false) };
+                if name.is_empty() && index != NONE {
+                    return Ok(false);
+                }
+                let key = raw_text(arguments, start, end).ok_or(Corrupt)?;
+                Ok(Text::new(key, escaped).eq_str(name)
+                    && self.matches(tables, arguments, sink, segment + 1, rest, last)?)
+            }
+            Step::Index(index) => {
+                if let Some((_, wanted)) = self.segment(tables, sink, segment)?
+                    && wanted == index
+                    && wanted != NONE
+                    && self.matches(tables, arguments, sink, segment + 1, rest, last)?
+                {
+                    return Ok(true);
+                }
+                self.matches(tables, arguments, sink, segment, rest, last)
+            }
+        }
+    }
+
+    fn segments(&self, tables: &Tables<'_>, sink: usize) -> Result<usize, Corrupt> {
+        match self {
+            Self::Declared(sinks) => {
+                Ok(slice(tables.lists, &sinks.get(sink).ok_or(Corrupt)?.steps)?.len() / 3)
+            }
+            Self::Derived(sinks) => Ok(sinks.get(sink).ok_or(Corrupt)?.len()),
+        }
+    }
+
+    /// The name and array index of one segment; `None` past the end.
+    fn segment<'s>(
+        &'s self,
+        tables: &Tables<'s>,
+        sink: usize,
+        segment: usize,
+    ) -> Result<Option<(&'s str, u32)>, Corrupt> {
+        match self {
+            Self::Declared(sinks) => {
+                let steps = &sinks.get(sink).ok_or(Corrupt)?.steps;
+                if segment >= steps.length.get() as usize / 3 {
+                    return Ok(None);
+                }
+                let first = steps.start.get() as usize + 3 * segment;
+                let index = tables.lists.get(first + 2).ok_or(Corrupt)?.get();
+                Ok(Some((tables.listed_text(first)?, index)))
+            }
+            Self::Derived(sinks) => {
+                Ok(sinks.get(sink).ok_or(Corrupt)?.get(segment).map(|name| (name.as_str(), NONE)))
+            }
+        }
+    }
+
+    /// Writes the sink's path as text.
+    fn write_name(&self, tables: &Tables<'_>, sink: u32, out: &mut String) -> Result<(), Corrupt> {
+        out.clear();
+        match self {
+            Self::Declared(sinks) => out.push_str(tables.text(&sinks.get(sink as usize).ok_or(Corrupt)?.name)?),
+            Self::Derived(sinks) => {
+                for (index, name) in sinks.get(sink as usize).ok_or(Corrupt)?.iter().enumerate() {
+                    if index > 0 {
+                        out.push('.');
+                    }
+                    out.push_str(name);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn raw_text(arguments: &[u8], start: u32, end: u32) -> Option<&str> {
+    std::str::from_utf8(arguments.get(start as usize..end as usize)?).ok()
+}
+
+/// What the sink gate says. The destination stands in the scratch's culprit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SinkVerdict {
+    /// Every destination is trusted.
+    Trusted,
+    /// The call names no destination.
+    NoDestination,
+    /// Found in untrusted output; the verdict is the contract's `on_tainted`.
+    Tainted(Verdict),
+    /// Found in observed output only.
+    Observed,
+    /// Found nowhere.
+    Unproven,
+}
+
+/// Everything that one judgement looks at.
+pub(super) struct SinkGate<'g, 'p> {
+    pub tables: &'g Tables<'p>,
+    pub arguments: &'g [u8],
+    pub sinks: SinkPaths<'g>,
+    /// Trusted destinations; `None` for a derived contract.
+    pub trusted: Option<&'p LiteralSet>,
+    pub on_tainted: Verdict,
+    pub approvals: &'g Approvals,
+    pub server: Option<&'g str>,
+    pub tool: &'g str,
+    pub provenance: &'g Provenance,
+}
+
+/// The evidence for one destination, weakest first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    Trusted,
+    Unproven,
+    Observed,
+    Tainted,
+}
+
+impl SinkGate<'_, '_> {
+    /// Judges the leaves listed by the walk.
+    pub fn judge(&self, scratch: &mut Scratch) -> Result<SinkVerdict, Corrupt> {
+        let leaves = std::mem::take(&mut scratch.walk.leaves);
+        let result = self.judge_leaves(&leaves, scratch);
+        scratch.walk.leaves = leaves;
+        result
+    }
+
+    fn judge_leaves(&self, leaves: &[Leaf], scratch: &mut Scratch) -> Result<SinkVerdict, Corrupt> {
+        let mut pass = Pass { pending: None, any: false };
+        let is_scalar = |leaf: &&Leaf| !matches!(leaf.kind, LeafKind::Key { .. });
+        let declared = leaves.iter().filter(is_scalar).any(|leaf| leaf.sink != NO_SINK);
+        if declared {
+            for sink in 0..self.sinks.len() as u32 {
+                for leaf in leaves.iter().filter(|leaf| leaf.sink == sink) {
+                    if let Some(verdict) = self.leaf(leaf, Some(sink), false, scratch, &mut pass)? {
+                        return Ok(verdict);
+                    }
+                }
+            }
+        }
+        for leaf in leaves {
+            let undeclared = leaf.sink == NO_SINK && !matches!(leaf.kind, LeafKind::Key { .. });
+            if declared && !undeclared {
+                continue;
+            }
+            if let Some(verdict) = self.leaf(leaf, None, declared, scratch, &mut pass)? {
+                return Ok(verdict);
+            }
+        }
+        Ok(match pass.pending {
+            Some(pending) => pending,
+            None if pass.any => SinkVerdict::Trusted,
+            None => SinkVerdict::NoDestination,
+        })
+    }
+
+    /// Judges one leaf. `shaped_only`: it only counts if its whole value looks like a
+    /// destination. `Some` ends the judgement.
+    fn leaf(
+        &self,
+        leaf: &Leaf,
+        sink: Option<u32>,
+        shaped_only: bool,
+        scratch: &mut Scratch,
+        pass: &mut Pass,
+    ) -> Result<Option<SinkVerdict>, Corrupt> {
+        let text = match leaf.kind {
+            LeafKind::True => "true",
+            LeafKind::False => "false",
+            LeafKind::Null => "null",
+            _ => raw_text(self.arguments, leaf.start, leaf.end).ok_or(Corrupt)?,
+        };
+        let mut value = std::mem::take(&mut scratch.eval.raw);
+        value.clear();
+        match leaf.kind {
+            LeafKind::String { escaped: true } | LeafKind::Key { escaped: true } => {
+                Text::new(text, true).decode_into(&mut value);
+            }
+            _ => value.push_str(text),
+        }
+        let result = if shaped_only && !address::is_destination_shaped(&value) {
+            Ok(None)
+        } else {
+            pass.any = true;
+            self.value(&value, leaf, sink, scratch, pass)
+        };
+        scratch.eval.raw = value;
+        result
+    }
+
+    /// Judges each destination that a value holds.
+    fn value(
+        &self,
+        value: &str,
+        leaf: &Leaf,
+        sink: Option<u32>,
+        scratch: &mut Scratch,
+        pass: &mut Pass,
+    ) -> Result<Option<SinkVerdict>, Corrupt> {
+        let mut result = Ok(None);
+        let _ = address::destinations(value, &mut |destination| {
+            match self.destination(destination, leaf, sink, scratch, pass) {
+                Ok(None) => ControlFlow::Continue(()),
+                ended => {
+                    result = ended;
+                    ControlFlow::Break(())
+                }
+            }
+        });
+        result
+    }
+
+    fn destination(
+        &self,
+        destination: &str,
+        leaf: &Leaf,
+        sink: Option<u32>,
+        scratch: &mut Scratch,
+        pass: &mut Pass,
+    ) -> Result<Option<SinkVerdict>, Corrupt> {
+        // The parameter's name is needed for approvals and for the question.
+        let mut param = std::mem::take(&mut scratch.walk.key);
+        let named = self.write_param(leaf, sink, &mut param);
+        let trust = named.and_then(|()| self.trust(destination, &param, scratch));
+        let result = trust.map(|trust| {
+            let (verdict, ends) = match trust {
+                Trust::Trusted => return None,
+                Trust::Tainted => (SinkVerdict::Tainted(self.on_tainted), self.on_tainted == Verdict::Deny),
+                Trust::Observed => (SinkVerdict::Observed, false),
+                Trust::Unproven => (SinkVerdict::Unproven, false),
+            };
+            if ends || pass.pending.is_none() {
+                scratch.culprit.param.clear();
+                scratch.culprit.param.push_str(&param);
+                scratch.culprit.value.clear();
+                scratch.culprit.value.push_str(destination);
+                pass.pending = Some(verdict);
+            }
+            ends.then_some(verdict)
+        });
+        scratch.walk.key = param;
+        result
+    }
+
+    /// Writes the name under which a human would know the parameter: the sink's path,
+    /// or the top-level argument.
+    fn write_param(&self, leaf: &Leaf, sink: Option<u32>, out: &mut String) -> Result<(), Corrupt> {
+        match sink {
+            Some(sink) => self.sinks.write_name(self.tables, sink, out),
+            None => {
+                let raw = raw_text(self.arguments, leaf.top.0, leaf.top.1).ok_or(Corrupt)?;
+                out.clear();
+                Text::new(raw, raw.contains('\\')).decode_into(out);
+                Ok(())
+            }
+        }
+    }
+
+    /// Who vouches for a destination, or who named it.
+    fn trust(&self, destination: &str, param: &str, scratch: &mut Scratch) -> Result<Trust, Corrupt> {
+        if let Some(trusted) = self.trusted
+            && is_trusted(self.tables, trusted, destination, &mut scratch.eval.number)?
+        {
+            return Ok(Trust::Trusted);
+        }
+        if self.approvals.holds(self.server, self.tool, param, destination, &mut scratch.key) {
+            return Ok(Trust::Trusted);
+        }
+        let evidence = self.provenance.evidence(destination, &mut scratch.provenance);
+        Ok(if evidence.trusted.is_some() {
+            Trust::Trusted
+        } else if evidence.untrusted.is_some() {
+            Trust::Tainted
+        } else if evidence.observed.is_some() {
+            Trust::Observed
+        } else {
+            Trust::Unproven
+        })
+    }
+}
+
+/// What a judgement has found so far.
+struct Pass {
+    /// The first destination to ask about.
+    pending: Option<SinkVerdict>,
+    /// There was a destination.
+    any: bool,
+}
+
+/// Whether the policy trusts a destination: the same bytes but for ASCII case, or a
+/// pattern over the whole address or host.
+fn is_trusted(
+    tables: &Tables<'_>,
+    set: &LiteralSet,
+    destination: &str,
+    buffer: &mut String,
+) -> Result<bool, Corrupt> {
+    if destination.chars().any(char::is_control) {
+        return Ok(false);
+    }
+    super::eval::fold_ascii(destination, buffer);
+    if literals::find(tables, set, LITERAL_FOLDED, buffer.as_bytes())?.is_some() {
+        return Ok(true);
+    }
+    if set.kinds.get() & (1 << LITERAL_AT_DOMAIN) != 0
+        && let Some(domain) = address::at_domain(destination)
+    {
+        super::eval::fold_ascii(domain, buffer);
+        if literals::find(tables, set, LITERAL_AT_DOMAIN, buffer.as_bytes())?.is_some() {
+            return Ok(true);
+        }
+    }
+    if set.kinds.get() & (1 << LITERAL_BELOW) != 0 && address::host(destination, buffer).is_ok() {
+        let mut rest = buffer.as_str();
+        while let Some((label, parent)) = rest.split_once('.') {
+            if label.is_empty() {
+                break;
+            }
+            if literals::find(tables, set, LITERAL_BELOW, parent.as_bytes())?.is_some() {
+                return Ok(true);
+            }
+            rest = parent;
+        }
+    }
+    Ok(false)
+}
+
+/// Where a destination was seen, for the reason of a decision.
+pub(super) fn origin<'c>(
+    provenance: &'c Provenance,
+    destination: &str,
+    scratch: &mut provenance::Scratch,
+    tainted: bool,
+) -> Option<provenance::Origin<'c>> {
+    let evidence = provenance.evidence(destination, scratch);
+    if tainted { evidence.untrusted } else { evidence.observed }
+}
+

@@ -1,0 +1,304 @@
+//! One pass over the raw arguments: follows the paths that the plan names, hands each
+//! leaf to the tests, and lists leaves and keys for the sink gate.
+//!
+//! Arrays are transparent, so a value can stand at several positions of the path trie
+//! at once (`items`, `items.0`); the positions of each open container are kept in one
+//! flat stack. Knows nothing of verdicts.
+
+use super::eval::{Evaluator, Kind, LeafText};
+use super::scratch::WalkScratch;
+use super::sink::{Leaf, LeafKind, NO_SINK, SinkPaths};
+use crate::json::{Event, Malformed, Reader, Text};
+use crate::plan::format::{NONE, PathEdge, PathNode};
+use crate::plan::{Corrupt, Tables, at, slice};
+
+/// Marks a trie position as "below path `n`, through an object".
+const BELOW: u32 = 1 << 31;
+
+/// An open container of the arguments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    /// First of its positions in the stack of active positions, and the one after its last.
+    active: u32,
+    own_end: u32,
+    /// The next element's index.
+    index: u32,
+    /// How it was reached, for sinks: the raw text of a key, or an index.
+    pub step: Step,
+    /// The sink that it lies in.
+    pub sink: u32,
+    /// The raw text of the top-level argument it lies in.
+    top: (u32, u32),
+}
+
+/// How a container or leaf was reached from the one around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The arguments themselves.
+    Root,
+    /// By a key: start and end of its raw text in the arguments, and whether it has escapes.
+    Key(u32, u32, bool),
+    /// By an index of an array.
+    Index(u32),
+}
+
+/// Why a walk ended early.
+#[derive(Debug)]
+pub(super) enum WalkError {
+    Malformed(Malformed),
+    Corrupt,
+}
+
+impl From<Malformed> for WalkError {
+    fn from(error: Malformed) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+impl From<Corrupt> for WalkError {
+    fn from(_: Corrupt) -> Self {
+        Self::Corrupt
+    }
+}
+
+/// Walks the arguments. `sinks`: list leaves for the sink gate.
+pub(super) fn walk<'a>(
+    tables: &Tables<'_>,
+    arguments: &'a [u8],
+    mut reader: Reader<'a, '_>,
+    scratch: &mut WalkScratch,
+    sinks: Option<&SinkPaths<'_>>,
+    evaluator: &mut Evaluator<'_, '_>,
+) -> Result<(), WalkError> {
+    let mut walk = Walk { tables, arguments, scratch, sinks };
+    walk.scratch.frames.clear();
+    walk.scratch.active.clear();
+    walk.scratch.leaves.clear();
+    reader.open_object()?;
+    walk.scratch.active.push(0);
+    walk.open(false, 0, Step::Root, NO_SINK, (0, 0))?;
+    let mut key: Option<Text<'a>> = None;
+    while let Some(event) = reader.next()? {
+        match event {
+            Event::Key(text) => {
+                let relevant = walk.enter_key(&text)?;
+                if relevant {
+                    key = Some(text);
+                } else {
+                    // Nothing below can matter; it is still checked to the last byte.
+                    reader.skip_value()?;
+                }
+            }
+            Event::ObjectEnd | Event::ArrayEnd => walk.close(),
+            event => walk.value(event, key.take(), evaluator)?,
+        }
+    }
+    Ok(())
+}
+
+struct Walk<'w, 'p, 'a> {
+    tables: &'w Tables<'p>,
+    arguments: &'a [u8],
+    scratch: &'w mut WalkScratch,
+    sinks: Option<&'w SinkPaths<'w>>,
+}
+
+impl<'a> Walk<'_, '_, 'a> {
+    /// Start and end of a text within the arguments.
+    fn span(&self, text: &Text<'a>) -> (u32, u32) {
+        let raw = text.raw();
+        let start = raw.as_ptr() as usize - self.arguments.as_ptr() as usize;
+        // The argument limit is far below 4 GiB.
+        (start as u32, (start + raw.len()) as u32)
+    }
+
+    /// Opens a container whose positions start at `active`.
+    fn open(&mut self, array: bool, active: usize, step: Step, sink: u32, top: (u32, u32)) -> Result<(), Corrupt> {
+        if !array {
+            // What lies below an object at the end of a path is reached through it.
+            let end = self.scratch.active.len();
+            for position in active..end {
+                let Some(&entry) = self.scratch.active.get(position) else { return Err(Corrupt) };
+                if entry & BELOW == 0 {
+                    let path = at(self.tables.path_nodes, entry)?.path.get();
+                    if path != NONE {
+                        self.scratch.active.push(path | BELOW);
+                    }
+                }
+            }
+        }
+        let own_end = self.scratch.active.len() as u32;
+        self.scratch.frames.push(Frame { active: active as u32, own_end, index: 0, step, sink, top });
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        if let Some(frame) = self.scratch.frames.pop() {
+            self.scratch.active.truncate(frame.active as usize);
+        }
+    }
+
+    /// Pushes the positions of the value under `key`. `false`: nothing looks at it.
+    fn enter_key(&mut self, key: &Text<'a>) -> Result<bool, Corrupt> {
+        let Some(frame) = self.scratch.frames.last().copied() else { return Err(Corrupt) };
+        if self.sinks.is_some() && self.scratch.frames.len() > 1 {
+            let (start, end) = self.span(key);
+            self.scratch.leaves.push(Leaf {
+                kind: LeafKind::Key { escaped: key.is_escaped() },
+                start,
+                end,
+                sink: frame.sink,
+                top: frame.top,
+            });
+        }
+        let (start, end) = (frame.active as usize, frame.own_end as usize);
+        for position in start..end {
+            let Some(&entry) = self.scratch.active.get(position) else { return Err(Corrupt) };
+            if entry & BELOW != 0 {
+                self.scratch.active.push(entry);
+            } else if let Some(child) = self.child(entry, key)? {
+                self.scratch.active.push(child);
+            }
+        }
+        Ok(self.sinks.is_some() || self.scratch.active.len() > end)
+    }
+
+    /// The node that `key` leads to.
+    fn child(&mut self, node: u32, key: &Text<'a>) -> Result<Option<u32>, Corrupt> {
+        let node: &PathNode = at(self.tables.path_nodes, node)?;
+        let edges = slice(self.tables.path_edges, &node.edges)?;
+        if edges.is_empty() {
+            return Ok(None);
+        }
+        let name = match key.as_plain() {
+            Some(name) => name,
+            None => {
+                self.scratch.key.clear();
+                key.decode_into(&mut self.scratch.key);
+                &self.scratch.key
+            }
+        };
+        let tables = self.tables;
+        let order = |edge: &PathEdge| tables.bytes_of(&edge.key).map(|bytes| bytes.cmp(name.as_bytes()));
+        let (mut low, mut high) = (0, edges.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            let edge = edges.get(middle).ok_or(Corrupt)?;
+            // An edge for elements only sorts after the one for keys of the same text.
+            match order(edge)?.then(edge.index_only.get().cmp(&0)) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return Ok(Some(edge.child.get())),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Pushes the positions of the next element of the innermost array.
+    fn enter_element(&mut self, frame: &Frame) -> Result<(), Corrupt> {
+        let (start, end) = (frame.active as usize, frame.own_end as usize);
+        for position in start..end {
+            let Some(&entry) = self.scratch.active.get(position) else { return Err(Corrupt) };
+            self.push_once(end, entry);
+            if entry & BELOW == 0 {
+                let node: &PathNode = at(self.tables.path_nodes, entry)?;
+                for edge in slice(self.tables.path_edges, &node.edges)? {
+                    if edge.index.get() == frame.index {
+                        self.push_once(end, edge.child.get());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Pushes a position unless it is there already since `from`.
+    fn push_once(&mut self, from: usize, entry: u32) {
+        let present = self.scratch.active.get(from..).is_some_and(|seen| seen.contains(&entry));
+        if !present {
+            self.scratch.active.push(entry);
+        }
+    }
+
+    /// Handles the start of a container, or a scalar.
+    fn value(
+        &mut self,
+        event: Event<'a>,
+        key: Option<Text<'a>>,
+        evaluator: &mut Evaluator<'_, '_>,
+    ) -> Result<(), WalkError> {
+        let Some(frame) = self.scratch.frames.last().copied() else { return Err(WalkError::Corrupt) };
+        let (step, active) = match key {
+            Some(key) => {
+                let (start, end) = self.span(&key);
+                (Step::Key(start, end, key.is_escaped()), frame.own_end as usize)
+            }
+            None => {
+                let before = self.scratch.active.len();
+                self.enter_element(&frame)?;
+                if let Some(frame) = self.scratch.frames.last_mut() {
+                    frame.index = frame.index.saturating_add(1);
+                }
+                (Step::Index(frame.index), before)
+            }
+        };
+        let (sink, top) = match self.sinks {
+            None => (NO_SINK, (0, 0)),
+            Some(sinks) => {
+                let top = match step {
+                    Step::Key(start, end, _) if self.scratch.frames.len() == 1 => (start, end),
+                    _ => frame.top,
+                };
+                let sink = if frame.sink != NO_SINK {
+                    frame.sink
+                } else {
+                    sinks.matching(self.tables, self.arguments, &self.scratch.frames, step)?
+                };
+                (sink, top)
+            }
+        };
+        let (kind, text) = match event {
+            Event::ObjectStart => return Ok(self.open(false, active, step, sink, top)?),
+            Event::ArrayStart => return Ok(self.open(true, active, step, sink, top)?),
+            Event::String(text) => (Kind::String, LeafText::Json(text)),
+            Event::Number(text) => (Kind::Number, LeafText::Plain(text)),
+            Event::Bool(value) => (Kind::Bool, LeafText::Plain(if value { "true" } else { "false" })),
+            Event::Null => (Kind::Null, LeafText::Plain("null")),
+            Event::Key(_) | Event::ObjectEnd | Event::ArrayEnd => return Err(WalkError::Corrupt),
+        };
+        if self.sinks.is_some() {
+            let leaf = match (&event, &text) {
+                (Event::String(text), _) => {
+                    let (start, end) = self.span(text);
+                    Leaf { kind: LeafKind::String { escaped: text.is_escaped() }, start, end, sink, top }
+                }
+                (Event::Number(number), _) => {
+                    let start = number.as_ptr() as usize - self.arguments.as_ptr() as usize;
+                    let (start, end) = (start as u32, (start + number.len()) as u32);
+                    Leaf { kind: LeafKind::Other, start, end, sink, top }
+                }
+                (Event::Bool(true), _) => Leaf { kind: LeafKind::True, start: 0, end: 0, sink, top },
+                (Event::Bool(false), _) => Leaf { kind: LeafKind::False, start: 0, end: 0, sink, top },
+                _ => Leaf { kind: LeafKind::Null, start: 0, end: 0, sink, top },
+            };
+            self.scratch.leaves.push(leaf);
+        }
+        let end = self.scratch.active.len();
+        if end > active {
+            evaluator.begin_leaf(kind, &text);
+            for position in active..end {
+                let Some(&entry) = self.scratch.active.get(position) else { return Err(WalkError::Corrupt) };
+                let (path, through) = if entry & BELOW == 0 {
+                    (at(self.tables.path_nodes, entry)?.path.get(), false)
+                } else {
+                    (entry & !BELOW, true)
+                };
+                if path != NONE {
+                    evaluator.leaf(path, through)?;
+                }
+            }
+        }
+        self.scratch.active.truncate(active);
+        Ok(())
+    }
+}

@@ -1,0 +1,161 @@
+//! Path prefixes with symbolic links followed, for servers on this machine.
+
+use super::{Path, Root, readings, within};
+use std::io::ErrorKind;
+use std::path::{self, PathBuf};
+
+/// Whether `value` is within one of `prefixes`, lexically ([`within`]) and also once
+/// symbolic links are followed.
+///
+/// Each reading of the value and the prefix is walked as the system would do it:
+/// links are followed before a `..` after them is taken, up to the deepest ancestor
+/// that exists; the rest is kept as it is. A relative path starts at `base`; without
+/// `base`, or with a link that leads nowhere, a `..` after something that does not
+/// exist, or any error of the file system, the answer is no. A relative
+/// value under an absolute prefix has to stay below `base` itself.
+///
+/// Allocates, and reads the file system; what it finds can change afterwards.
+#[must_use]
+pub fn within_resolved(value: &str, prefixes: &[&str], base: Option<&path::Path>) -> bool {
+    let base = match base.map(path::Path::canonicalize) {
+        Some(Ok(base)) => Some(base),
+        Some(Err(_)) => return false,
+        None => None,
+    };
+    prefixes
+        .iter()
+        .any(|prefix| within_one(value, prefix, base.as_deref()))
+}
+
+fn within_one(value: &str, prefix: &str, base: Option<&path::Path>) -> bool {
+    let is_relative = |text| {
+        Path {
+            text,
+            windows: false,
+        }
+        .root()
+            == Root::Relative
+    };
+    let lexically = if is_relative(value) && !is_relative(prefix) {
+        // Its place is known here: the resolved comparison below judges the prefix.
+        within(value, ".")
+    } else {
+        within(value, prefix)
+    };
+    let Some(directory) = resolve(prefix, base).filter(|_| lexically) else {
+        return false;
+    };
+    readings(value)
+        .iter()
+        .all(|reading| resolve(reading, base).is_some_and(|path| path.starts_with(&directory)))
+}
+
+/// Where `text` leads. `None` on any doubt.
+fn resolve(text: &str, base: Option<&path::Path>) -> Option<PathBuf> {
+    let path = Path {
+        text,
+        windows: false,
+    };
+    if !path.mark().is_empty() {
+        return None;
+    }
+    let mut place = match path.root() {
+        Root::Relative => base?.to_owned(),
+        Root::Slash | Root::TwoSlashes => PathBuf::from("/").canonicalize().ok()?,
+    };
+    let mut exists = true;
+    for part in path.components() {
+        if part == ".." {
+            // Below something that does not exist, `..` may later mean anything.
+            if !exists {
+                return None;
+            }
+            place.pop();
+            continue;
+        }
+        place.push(part);
+        if !exists {
+            continue;
+        }
+        match place.symlink_metadata() {
+            // Also fails on a link that leads nowhere, or in a circle.
+            Ok(_) => place = place.canonicalize().ok()?,
+            Err(error) if error.kind() == ErrorKind::NotFound => exists = false,
+            Err(_) => return None,
+        }
+    }
+    Some(place)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_are_followed_before_dots() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("base/sub")).unwrap();
+        fs::create_dir_all(root.join("other/deep")).unwrap();
+        fs::write(root.join("base/file"), "").unwrap();
+        symlink(root.join("other/deep"), root.join("base/link")).unwrap();
+        symlink(root.join("base/sub"), root.join("base/inner")).unwrap();
+        symlink(root.join("nowhere"), root.join("base/dangling")).unwrap();
+        symlink(root.join("base/loop"), root.join("base/loop")).unwrap();
+        symlink(root.join("base"), root.join("alias")).unwrap();
+        let base = root.join("base").to_str().unwrap().to_owned();
+        let within = |value: &str| within_resolved(&format!("{base}/{value}"), &[&base], None);
+        for inside in [
+            "",
+            "new",
+            "sub/new/deeper",
+            "inner/x",
+            "inner/../x",
+            "file",
+            "sub/../file",
+            "a b",
+        ] {
+            assert!(within(inside), "{inside}");
+        }
+        for outside in [
+            "link",
+            "link/x",
+            "link/../x",
+            "dangling",
+            "dangling/x",
+            "loop",
+            "../other",
+            "new/../x",
+            "file/x",
+            "%6cink/x",
+            "sub\\..\\link\\x",
+        ] {
+            assert!(!within(outside), "{outside}");
+        }
+        let (sub, alias) = (format!("{base}/sub"), root.join("alias"));
+        assert!(within_resolved(
+            &format!("{base}/inner/x"),
+            &["/nowhere", &base],
+            None
+        ));
+        assert!(!within_resolved(&format!("{base}/inner/x"), &[], None));
+        assert!(within_resolved(
+            &format!("{}/x", alias.display()),
+            &[alias.to_str().unwrap()],
+            None
+        ));
+
+        // Relative values need a base, and stay below it.
+        assert!(!within_resolved("x", &["."], None));
+        let at = Some(path::Path::new(&base));
+        assert!(within_resolved("x", &["."], at));
+        assert!(within_resolved("sub/x", &[&sub], at));
+        assert!(within_resolved("sub/x", &["./sub"], at));
+        for outside in ["link/x", "../x", "~/x", "x", "C:\\x", "\\x", " /x"] {
+            assert!(!within_resolved(outside, &[&sub], at), "{outside}");
+        }
+        assert!(!within_resolved("x", &["."], Some(&root.join("missing"))));
+    }
+}

@@ -1,0 +1,162 @@
+//! Tool patterns. Shared by the compiler (which checks them) and the gate (which
+//! matches each tool once, when it is listed).
+
+use super::format::{GLOB_EXACT, GLOB_NATIVE};
+
+/// Whether `pattern` of this kind (a `GLOB_` constant) matches the whole of `name`,
+/// byte for byte. At most `pattern` times `name` steps.
+#[must_use]
+pub fn matches(kind: u32, pattern: &str, name: &str) -> bool {
+    if kind == GLOB_EXACT {
+        return pattern == name;
+    }
+    let native = kind == GLOB_NATIVE;
+    let (mut rest, mut text) = (pattern, name);
+    // Where to go on when a literal fails: after the last `*`, one character further.
+    let mut retry: Option<(&str, &str)> = None;
+    loop {
+        if let Some(after) = rest.strip_prefix('*') {
+            retry = Some((after, text));
+            rest = after;
+            continue;
+        }
+        if rest.is_empty() && text.is_empty() {
+            return true;
+        }
+        if let Some((next_rest, next_text)) = one(native, rest, text) {
+            (rest, text) = (next_rest, next_text);
+            continue;
+        }
+        let Some((after, from)) = retry else { return false };
+        let Some(shorter) = from.chars().next().and_then(|c| from.get(c.len_utf8()..)) else {
+            return false;
+        };
+        retry = Some((after, shorter));
+        (rest, text) = (after, shorter);
+    }
+}
+
+/// Consumes one character of the text with one item of the pattern.
+fn one<'a>(native: bool, pattern: &'a str, text: &'a str) -> Option<(&'a str, &'a str)> {
+    let c = text.chars().next()?;
+    let text = text.get(c.len_utf8()..)?;
+    if native && let Some(rest) = pattern.strip_prefix('?') {
+        return Some((rest, text));
+    }
+    if native && let Some((class, rest)) = class(pattern) {
+        return class.matches(c).then_some((rest, text));
+    }
+    pattern.strip_prefix(c).map(|rest| (rest, text))
+}
+
+/// A bracket expression: the text between the brackets.
+struct Class<'a> {
+    negated: bool,
+    items: &'a str,
+}
+
+/// Splits a leading `[…]` off. A `]` directly after the opening (or the `!`) is literal.
+fn class(pattern: &str) -> Option<(Class<'_>, &str)> {
+    let inner = pattern.strip_prefix('[')?;
+    let (negated, inner) = inner.strip_prefix('!').map_or((false, inner), |rest| (true, rest));
+    let first = inner.chars().next()?.len_utf8();
+    let end = first + inner.get(first..)?.find(']')?;
+    Some((Class { negated, items: inner.get(..end)? }, inner.get(end + 1..)?))
+}
+
+impl Class<'_> {
+    fn matches(&self, c: char) -> bool {
+        let mut found = false;
+        let mut chars = self.items.chars();
+        while let Some(low) = chars.next() {
+            let mut ahead = chars.clone();
+            if ahead.next() == Some('-')
+                && let Some(high) = ahead.next()
+            {
+                found |= low <= c && c <= high;
+                chars = ahead;
+            } else {
+                found |= low == c;
+            }
+        }
+        found != self.negated
+    }
+}
+
+/// What is wrong with a native pattern, if anything: an unclosed bracket or a range
+/// that runs backwards.
+#[must_use]
+pub fn problem(pattern: &str) -> Option<&'static str> {
+    let mut rest = pattern;
+    while let Some(c) = rest.chars().next() {
+        if c != '[' {
+            rest = rest.get(c.len_utf8()..).unwrap_or_default();
+            continue;
+        }
+        let Some((class, after)) = class(rest) else {
+            return Some("the bracket is never closed");
+        };
+        let items: Vec<char> = class.items.chars().collect();
+        if items.windows(3).any(|w| matches!(w, [low, '-', high] if low > high)) {
+            return Some("the range runs backwards");
+        }
+        rest = after;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::format::GLOB_STAR;
+    use super::*;
+
+    #[test]
+    fn star_patterns() {
+        for (pattern, name, expected) in [
+            ("*", "", true),
+            ("*", "a__b", true),
+            ("a__*", "a__", true),
+            ("a__*", "a_", false),
+            ("*__query", "pg__query", true),
+            ("*__query", "pg__query2", false),
+            ("a*b*c", "axxbyybzzc", true),
+            ("a*b*c", "axxbyybzz", false),
+            ("?", "a", false),
+            ("?", "?", true),
+            ("[ab]", "a", false),
+            ("**", "x", true),
+            ("é*", "éa", true),
+            ("", "", true),
+            ("", "a", false),
+        ] {
+            assert_eq!(matches(GLOB_STAR, pattern, name), expected, "{pattern} on {name}");
+        }
+    }
+
+    #[test]
+    fn native_patterns() {
+        for (pattern, name, expected) in [
+            ("?", "a", true),
+            ("?", "é", true),
+            ("?", "", false),
+            ("[a-c]x", "bx", true),
+            ("[a-c]x", "dx", false),
+            ("[!a-c]x", "dx", true),
+            ("[]]", "]", true),
+            ("[a-]", "-", true),
+            ("*[0-9]", "t12", true),
+        ] {
+            assert_eq!(matches(GLOB_NATIVE, pattern, name), expected, "{pattern} on {name}");
+        }
+        assert!(problem("[a").is_some());
+        assert!(problem("[z-a]").is_some());
+        assert!(problem("a[b-d]*").is_none());
+    }
+
+    #[test]
+    fn many_stars_stay_polynomial() {
+        let pattern = "*a".repeat(50);
+        let name = "a".repeat(2000) + "b";
+        assert!(!matches(GLOB_STAR, &pattern, &name));
+    }
+}

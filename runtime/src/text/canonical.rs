@@ -1,0 +1,553 @@
+//! The canonical form: one spelling for all the ways a decoder could be fooled.
+//!
+//! Compatibility forms, invisible characters, control characters and percent
+//! signs can hide inside one another: `%EF%BC%85` is an encoded full-width
+//! percent sign, `%25%34%31` is `%41` is `A`. Looping over the steps until nothing
+//! changes takes quadratic time on input made for it. Here the text is a stack of
+//! characters that is kept irreducible: each character is pushed decomposed, and
+//! whatever a push completes is popped and pushed again in its decoded form. No
+//! two reductions overlap, so their order does not matter and the result is the
+//! one that the loop would find.
+
+use super::{is_ignorable, is_plain, is_space};
+use unicode_normalization::char::{canonical_combining_class, compose, decompose_compatible};
+
+/// How many combining marks in a row are kept: the limit of Unicode's stream-safe
+/// text format, and more than any language uses. It bounds the reordering.
+const MARKS: usize = 30;
+
+/// Writes the canonical form of `input` to `out`.
+///
+/// The result is a fixed point of all these steps together: NFKC; characters that
+/// are default-ignorable or control characters other than white space removed
+/// (U+FEFF too); percent-decoding; then white space trimmed and collapsed. Percent-encoded
+/// bytes that form no character become U+FFFD. Of more than 30 combining
+/// marks in a row the rest is dropped.
+///
+/// Takes linear time. It does not allocate once `out` has capacity, save for
+/// percent-encoded ligatures whose decoding completes a further encoded character:
+/// only text made for the purpose holds these.
+pub fn canonical(input: &str, out: &mut String) {
+    out.clear();
+    if is_canonical_fast(input) {
+        out.push_str(input);
+        return;
+    }
+    let mut waiting = Vec::new();
+    for c in input.chars() {
+        push(c, out, &mut waiting);
+    }
+    compose_and_space(out);
+}
+
+/// Whether `input` is surely its own canonical form: printable ASCII without `%`,
+/// with single spaces inside only. `false` says nothing.
+#[must_use]
+pub fn is_canonical_fast(input: &str) -> bool {
+    input.bytes().all(|b| matches!(b, b' '..=b'~') && b != b'%') && is_plain(input)
+}
+
+/// Writes the canonical form of `input` in lower case to `out`.
+///
+/// Lower case is Unicode's, character by character; a final sigma becomes a plain
+/// one, so that a word and its upper-case spelling fold to the same text.
+pub fn fold(input: &str, out: &mut String) {
+    canonical(input, out);
+    if out.is_ascii() {
+        out.make_ascii_lowercase();
+        return;
+    }
+    rewrite(out, |c, out| {
+        if c == 'ς' {
+            out.push('σ');
+        } else {
+            out.extend(c.to_lowercase());
+        }
+    });
+}
+
+/// Replaces the text of `out` by what `each` pushes for its characters. The new
+/// text is written behind the old one, so no second buffer is needed.
+pub(super) fn rewrite(out: &mut String, mut each: impl FnMut(char, &mut String)) {
+    let end = out.len();
+    let mut at = 0;
+    while at < end {
+        let Some(c) = out.get(at..).and_then(|rest| rest.chars().next()) else {
+            break;
+        };
+        at += c.len_utf8();
+        each(c, out);
+    }
+    out.drain(..end);
+}
+
+/// Whether the canonical form leaves `c` out.
+fn is_dropped(c: char) -> bool {
+    is_ignorable(c) || (c.is_control() && !is_space(c))
+}
+
+/// Pushes one character of the input, and all that follows from it.
+///
+/// `waiting` is empty before and after: it holds the rest of a decomposition whose
+/// earlier part completed an encoded character, which has to be pushed first.
+fn push(c: char, out: &mut String, waiting: &mut Vec<char>) {
+    if c.is_ascii() && !c.is_ascii_hexdigit() {
+        if !is_dropped(c) {
+            out.push(c);
+        }
+        return;
+    }
+    let mut next = Some(c);
+    while let Some(c) = next.take() {
+        let before = waiting.len();
+        decompose_compatible(c, |part| {
+            if next.is_some() {
+                waiting.push(part);
+            } else {
+                next = push_part(part, out);
+            }
+        });
+        if let Some(added) = waiting.get_mut(before..) {
+            added.reverse();
+        }
+        if next.is_none() {
+            next = waiting.pop();
+        }
+    }
+}
+
+/// Pushes one decomposed character and decodes the percent escapes that it
+/// completes. Returns the non-ASCII character whose last byte that was, popped.
+fn push_part(part: char, out: &mut String) -> Option<char> {
+    if is_dropped(part) {
+        return None;
+    }
+    out.push(part);
+    let mut last = part;
+    while last.is_ascii_hexdigit() {
+        let &[.., b'%', high, low] = out.as_bytes() else {
+            return None;
+        };
+        let high = char::from(high).to_digit(16)?;
+        let low = char::from(low).to_digit(16)?;
+        let byte = u8::try_from(high * 16 + low).ok()?;
+        out.truncate(out.len() - 3);
+        if !byte.is_ascii() {
+            out.push(stand_in(byte));
+            return pop_encoded(out);
+        }
+        last = char::from(byte);
+        if is_dropped(last) {
+            return None;
+        }
+        out.push(last);
+    }
+    None
+}
+
+/// The character that keeps the place of a decoded byte from 0x80 up until the
+/// bytes beside it complete a character.
+///
+/// Taken from U+E0080 to U+E00FF: these are default-ignorable, so none of them
+/// ever gets onto the stack by itself.
+fn stand_in(byte: u8) -> char {
+    char::from_u32(0xe_0000 + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+/// The byte whose place `c` keeps.
+fn stood_for(c: char) -> Option<u8> {
+    u32::from(c)
+        .checked_sub(0xe_0000)
+        .and_then(|byte| u8::try_from(byte).ok())
+}
+
+/// Pops the stand-ins on top of the stack if they form one whole character.
+fn pop_encoded(out: &mut String) -> Option<char> {
+    let mut bytes = [0_u8; 4];
+    let mut from = bytes.len();
+    for byte in out.chars().rev().map_while(stood_for).take(bytes.len()) {
+        from -= 1;
+        *bytes.get_mut(from)? = byte;
+        if byte >= 0xc0 {
+            break;
+        }
+    }
+    // Stand-ins take four bytes each.
+    let encoded = bytes.get(from..)?;
+    let mut chars = std::str::from_utf8(encoded).ok()?.chars();
+    let c = chars.next()?;
+    if chars.next().is_some() {
+        return None;
+    }
+    out.truncate(out.len().checked_sub(encoded.len() * 4)?);
+    Some(c)
+}
+
+/// Second half of the canonical form: orders and composes the decomposed text,
+/// gives up on bytes that formed no character, trims and collapses white space.
+fn compose_and_space(out: &mut String) {
+    if is_plain(out) && out.is_ascii() {
+        return;
+    }
+    let mut composer = Composer {
+        starter: None,
+        marks: [('\0', 0); MARKS],
+        len: 0,
+        gap: false,
+    };
+    let end = out.len();
+    rewrite(out, |c, out| {
+        let c = if stood_for(c).is_some() {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            c
+        };
+        composer.take(c, out, end);
+    });
+    // `rewrite` has taken the old text away, so the new one starts at 0.
+    composer.flush(out, 0);
+}
+
+/// Canonical ordering and composition (as in NFC), one character at a time.
+struct Composer {
+    starter: Option<char>,
+    /// The marks after the starter with their combining classes, in order.
+    marks: [(char, u8); MARKS],
+    len: usize,
+    /// White space was seen since the last character written.
+    gap: bool,
+}
+
+impl Composer {
+    fn take(&mut self, c: char, out: &mut String, from: usize) {
+        let class = canonical_combining_class(c);
+        if class != 0 {
+            self.insert(c, class);
+            return;
+        }
+        self.combine();
+        if self.len == 0
+            && let Some(whole) = self.starter.and_then(|starter| compose(starter, c))
+        {
+            self.starter = Some(whole);
+            return;
+        }
+        self.flush(out, from);
+        self.starter = Some(c);
+    }
+
+    /// Insertion sort, stable, over at most [`MARKS`] entries.
+    fn insert(&mut self, c: char, class: u8) {
+        let Some(marks) = self.marks.get_mut(..=self.len) else {
+            return;
+        };
+        if let Some(last) = marks.last_mut() {
+            *last = (c, class);
+        }
+        let at = marks
+            .iter()
+            .position(|&(_, other)| other > class)
+            .unwrap_or(self.len);
+        if let Some(tail) = marks.get_mut(at.min(self.len)..) {
+            tail.rotate_right(1);
+        }
+        self.len += 1;
+    }
+
+    /// Composes the starter with those of its marks that nothing blocks.
+    fn combine(&mut self) {
+        let Some(mut starter) = self.starter else {
+            return;
+        };
+        let mut kept = 0;
+        let mut blocked = 0;
+        for at in 0..self.len {
+            let Some(&(mark, class)) = self.marks.get(at) else {
+                break;
+            };
+            match compose(starter, mark) {
+                Some(whole) if class > blocked => starter = whole,
+                _ => {
+                    blocked = class;
+                    if let Some(slot) = self.marks.get_mut(kept) {
+                        *slot = (mark, class);
+                    }
+                    kept += 1;
+                }
+            }
+        }
+        self.starter = Some(starter);
+        self.len = kept;
+    }
+
+    /// Writes the starter and its marks. `from` is where the new text begins in `out`.
+    fn flush(&mut self, out: &mut String, from: usize) {
+        self.combine();
+        let marks = self.marks.iter().take(self.len).map(|&(mark, _)| mark);
+        for c in self.starter.take().into_iter().chain(marks) {
+            if is_space(c) {
+                self.gap = true;
+                continue;
+            }
+            if self.gap && out.len() > from {
+                out.push(' ');
+            }
+            self.gap = false;
+            out.push(c);
+        }
+        self.len = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plain;
+    use super::*;
+    use proptest::prelude::*;
+    use unicode_normalization::UnicodeNormalization;
+
+    fn canonical_of(input: &str) -> String {
+        let mut out = String::from("left over");
+        canonical(input, &mut out);
+        out
+    }
+
+    fn fold_of(input: &str) -> String {
+        let mut out = String::new();
+        fold(input, &mut out);
+        out
+    }
+
+    /// The definition, as a loop: every step over the whole text, until nothing changes.
+    fn oracle(input: &str) -> String {
+        let mut bytes = input.as_bytes().to_vec();
+        loop {
+            let mut next = Vec::new();
+            for chunk in bytes.utf8_chunks() {
+                let kept: String = chunk
+                    .valid()
+                    .chars()
+                    .flat_map(|c| {
+                        let mut parts = Vec::new();
+                        decompose_compatible(c, |part| parts.push(part));
+                        parts
+                    })
+                    .filter(|&c| !is_dropped(c))
+                    .collect();
+                next.extend_from_slice(kept.as_bytes());
+                next.extend_from_slice(chunk.invalid());
+            }
+            let mut decoded = Vec::new();
+            let mut rest = next.as_slice();
+            while let Some((&first, tail)) = rest.split_first() {
+                let hex = |b: u8| char::from(b).to_digit(16);
+                match tail {
+                    [high, low, after @ ..]
+                        if first == b'%' && hex(*high).is_some() && hex(*low).is_some() =>
+                    {
+                        decoded.push((hex(*high).unwrap() * 16 + hex(*low).unwrap()) as u8);
+                        rest = after;
+                    }
+                    _ => {
+                        decoded.push(first);
+                        rest = tail;
+                    }
+                }
+            }
+            if decoded == bytes {
+                break;
+            }
+            bytes = decoded;
+        }
+        let mut text = String::new();
+        for chunk in bytes.utf8_chunks() {
+            text.push_str(chunk.valid());
+            text.extend(chunk.invalid().iter().map(|_| '\u{fffd}'));
+        }
+        let mut out = String::new();
+        plain(&text.nfc().collect::<String>(), &mut out);
+        out
+    }
+
+    #[test]
+    fn every_disguise_comes_off() {
+        for (input, expected) in [
+            ("drop", "drop"),
+            ("ｄｒｏｐ", "drop"),
+            ("d\u{200b}r\u{ad}o\u{0}p", "drop"),
+            ("%64%72op", "drop"),
+            ("%2525252564rop", "drop"),
+            ("%25%36%34rop", "drop"),
+            ("％６４rop", "drop"),
+            ("%EF%BC%85%36%34rop", "drop"),
+            ("d%E2%80%8Brop", "drop"),
+            ("d%e2%80%258brop", "drop"),
+            ("%\u{200b}64rop", "drop"),
+            ("dr%00op", "drop"),
+            ("a%40evil.com", "a@evil.com"),
+            ("a＠evil.com", "a@evil.com"),
+            ("\u{212a}elvin", "Kelvin"),
+            (" a\n\u{feff}\n b ", "a b"),
+            ("a\u{feff}b", "ab"),
+            ("a%20%09b", "a b"),
+            ("\u{b4}a", "\u{301}a"),
+            ("100%", "100%"),
+            ("%zz%4", "%zz%4"),
+            ("caf%C3%A9", "café"),
+            ("cafe%CC%81", "café"),
+            ("%C3%E2%80%8B%A9", "é"),
+            ("%C3", "\u{fffd}"),
+            ("%C3%28", "\u{fffd}("),
+            ("%ff%fe", "\u{fffd}\u{fffd}"),
+            ("%c0%af", "\u{fffd}\u{fffd}"),
+            ("\u{e0041}\u{e00c3}", ""),
+            ("한글", "한글"),
+            ("\u{1112}\u{1161}\u{11ab}", "한"),
+            ("", ""),
+            ("%20", ""),
+        ] {
+            assert_eq!(canonical_of(input), expected, "{input:?}");
+            assert_eq!(oracle(input), expected, "{input:?} in the loop");
+        }
+    }
+
+    #[test]
+    fn folding_ignores_case_and_stays_canonical() {
+        assert_eq!(fold_of("DROP%20Table"), "drop table");
+        assert_eq!(fold_of("ÉCOLE"), "école");
+        assert_eq!(fold_of("ΟΔΟΣ"), fold_of("οδος"));
+        assert_eq!(fold_of("\u{212a}"), "k");
+        assert_eq!(fold_of("ATTACKER%40EVIL.com"), "attacker@evil.com");
+    }
+
+    #[test]
+    fn folded_characters_fold_to_themselves() {
+        for c in (0..=0x10_ffff).filter_map(char::from_u32) {
+            let once = fold_of(&c.to_string());
+            assert_eq!(fold_of(&once), once, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn a_chain_of_ligatures_decodes_without_recursion() {
+        // U+32C1 is "2月" and ends in byte 0x81; U+32C0 is "1月": each completes the next.
+        let chain = "%E3%8B%8".repeat(20_000) + "1";
+        assert_eq!(
+            canonical_of(&chain[chain.len() - 200..]),
+            oracle(&chain[chain.len() - 200..])
+        );
+        assert!(!canonical_of(&chain).is_empty());
+    }
+
+    #[test]
+    fn time_is_linear_on_input_made_for_a_loop() {
+        for input in [
+            "%25".repeat(300_000),
+            "%".repeat(300_000) + &"25".repeat(300_000),
+            "%2".repeat(300_000) + &"5".repeat(300_000),
+            format!("a{}", "\u{301}\u{323}".repeat(300_000)),
+            "\u{fdfa}".repeat(50_000),
+            "%C3".repeat(300_000),
+            "%80".repeat(300_000),
+        ] {
+            let started = std::time::Instant::now();
+            let _ = canonical_of(&input);
+            assert!(started.elapsed().as_secs() < 5);
+        }
+    }
+
+    #[test]
+    fn marks_past_the_limit_are_dropped_and_the_rest_is_stable() {
+        let once = canonical_of(&format!("a{}", "\u{301}\u{323}".repeat(100)));
+        assert_eq!(canonical_of(&once), once);
+        assert!(once.chars().count() <= MARKS + 1);
+    }
+
+    /// Short texts over an alphabet in which the steps meet often.
+    fn tricky() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec![
+            "%",
+            "％",
+            "%25",
+            "2",
+            "5",
+            "４",
+            "1",
+            "4",
+            "E",
+            "f",
+            "%EF%BC%85",
+            "%E2%80%8B",
+            "\u{200b}",
+            "C3",
+            "%C3",
+            "A9",
+            "%A9",
+            "é",
+            "e",
+            "\u{301}",
+            "\u{323}",
+            "\u{338}",
+            "<",
+            " ",
+            "\u{a0}",
+            "\n",
+            "\u{2028}",
+            "\0",
+            "%00",
+            "\u{feff}",
+            "\u{ad}",
+            "㋁",
+            "E3",
+            "8B",
+            "%8",
+            "½",
+            "\u{fdfa}",
+            "ﬁ",
+            "한",
+            "\u{1161}",
+            "\u{11ab}",
+            "\u{e00c3}",
+            "\u{fffd}",
+            "%F0%9F%98%80",
+            "F0",
+            "\u{b4}",
+            "\u{1f}",
+            "\u{cc6}",
+            "\u{cd5}",
+            "\u{cc2}",
+            "\u{ff9e}",
+            "カ",
+            "㏢",
+            "%93",
+            "%E2%85",
+        ]);
+        prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn equals_the_loop(input in tricky()) {
+            prop_assert_eq!(canonical_of(&input), oracle(&input));
+        }
+
+        #[test]
+        fn is_a_fixed_point(input in tricky()) {
+            let once = canonical_of(&input);
+            prop_assert_eq!(canonical_of(&once), once.clone());
+            let folded = fold_of(&input);
+            prop_assert_eq!(fold_of(&folded), folded);
+        }
+
+        #[test]
+        fn equals_the_loop_on_any_text(input in "\\PC{0,20}") {
+            prop_assert_eq!(canonical_of(&input), oracle(&input));
+        }
+
+        #[test]
+        fn fast_check_is_sound(input in "[ -~]{0,6}") {
+            prop_assert!(!is_canonical_fast(&input) || canonical_of(&input) == input);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! How one leaf's text is seen: plain, canonical, folded, as a look-alike, quoted.
+//!
+//! A string test reads the *plain* form; a restrictive one also the *canonical*
+//! form and, where it asks for it, the *skeleton*. Outside text that a human or a
+//! log reads goes through [`Quoted`]. The views know nothing of plans, calls or
+//! JSON: they take a string and fill a buffer that the caller owns. Every one
+//! clears that buffer first, runs in time linear in the input, and does not
+//! allocate once the buffer has grown.
+
+mod canonical;
+mod quoted;
+mod skeleton;
+
+pub use canonical::{canonical, fold, is_canonical_fast};
+pub use quoted::{Quoted, quote};
+pub use skeleton::skeleton;
+
+/// Whether `c` is white space to any of the readers a value may meet.
+///
+/// The union of Unicode's `White_Space`, of what Python strips besides
+/// (U+001C to U+001F) and of what JavaScript strips besides (U+FEFF).
+#[must_use]
+pub fn is_space(c: char) -> bool {
+    matches!(c, '\u{1c}'..='\u{1f}' | '\u{feff}') || c.is_whitespace()
+}
+
+/// Writes `input` to `out`, trimmed, each run of white space as one space.
+pub fn plain(input: &str, out: &mut String) {
+    out.clear();
+    let mut gap = false;
+    for c in input.chars() {
+        if is_space(c) {
+            gap = true;
+        } else {
+            if gap && !out.is_empty() {
+                out.push(' ');
+            }
+            gap = false;
+            out.push(c);
+        }
+    }
+}
+
+/// Whether [`plain`] would return `input` unchanged, so that a copy can be saved.
+#[must_use]
+pub fn is_plain(input: &str) -> bool {
+    let mut after_space = true;
+    for c in input.chars() {
+        if c == ' ' {
+            if after_space {
+                return false;
+            }
+            after_space = true;
+        } else if (c < ' ' || c > '~') && is_space(c) {
+            return false;
+        } else {
+            after_space = false;
+        }
+    }
+    !after_space || input.is_empty()
+}
+
+/// Whether `c` is invisible in most fonts: it is left out of the canonical form
+/// and shown escaped in messages.
+///
+/// `Default_Ignorable_Code_Point` of Unicode 18.0, and the three interlinear
+/// annotation marks (U+FFF9 to U+FFFB), which render as nothing as well.
+#[must_use]
+pub(crate) fn is_ignorable(c: char) -> bool {
+    c >= '\u{ad}'
+        && matches!(c,
+            '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn plain_of(input: &str) -> String {
+        let mut out = String::from("left over");
+        plain(input, &mut out);
+        out
+    }
+
+    #[test]
+    fn plain_trims_and_collapses_what_any_reader_strips() {
+        assert_eq!(plain_of(" a\t\n b\u{a0}\u{2028}c\u{feff}"), "a b c");
+        assert_eq!(plain_of("\u{1c}a\u{1f}b\u{85}"), "a b");
+        assert_eq!(plain_of(" \u{3000} "), "");
+        assert_eq!(plain_of(""), "");
+        assert_eq!(plain_of("a\u{200b}b"), "a\u{200b}b");
+    }
+
+    #[test]
+    fn ignorable_characters_agree_with_a_second_source() {
+        // The skeleton of the other crate drops exactly the default-ignorable ones.
+        for c in (0..=0x10_ffff).filter_map(char::from_u32) {
+            let dropped = unicode_security::skeleton(c.encode_utf8(&mut [0; 4]))
+                .next()
+                .is_none();
+            let annotation = ('\u{fff9}'..='\u{fffb}').contains(&c);
+            assert_eq!(is_ignorable(c), dropped || annotation, "{c:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn is_plain_says_when_plain_changes_nothing(input in "[ a\u{a0}\u{feff}\t\u{1c}\u{7f}é]{0,8}") {
+            prop_assert_eq!(is_plain(&input), plain_of(&input) == input);
+        }
+    }
+}

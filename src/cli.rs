@@ -1,0 +1,241 @@
+//! The command line: what can be said, with its help. Parsing only.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Decide every tool call of an AI agent: allow, ask a human, or deny.
+///
+/// Policies are compiled ahead of time into one binary plan. The proxy loads the plan
+/// and judges each call with it; no model takes part in the decision.
+#[derive(Debug, Parser)]
+#[command(name = "bouncer", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "See `bouncer demo` for the idea in ten seconds, and `bouncer help COMMAND` for each command.")]
+pub struct Cli {
+    /// When to use colour on standard error
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless `NO_COLOR` is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Compile policies to a plan
+    Compile(CompileArgs),
+    /// Judge one hypothetical call
+    Check(CheckArgs),
+    /// Judge recorded conversations; with expectations, a policy test
+    Replay(ReplayArgs),
+    /// Stand between an MCP client and one server, on standard input and output
+    Run(RunArgs),
+    /// Write down a server's tools, so that later changes are noticed
+    Pin(PinArgs),
+    /// Show what a plan holds
+    Inspect(InspectArgs),
+    /// Explain a diagnostic's code
+    Explain(ExplainArgs),
+    /// List or show the built-in packs
+    Packs(PacksArgs),
+    /// See it work: a poisoned inbox, the same tool, opposite verdicts
+    Demo(DemoArgs),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man {
+        /// Write one page per command into this directory instead
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
+    /// The demo's server; started by `demo` itself
+    #[command(hide = true)]
+    DemoServer,
+}
+
+/// Which policy.
+#[derive(Args, Clone, Debug)]
+pub struct Layers {
+    /// Leave the built-in packs out
+    #[arg(long)]
+    pub no_packs: bool,
+    /// Leave the heuristics for unknown tools out
+    #[arg(long)]
+    pub no_heuristics: bool,
+}
+
+/// A plan, or the policies to compile on the fly.
+#[derive(Args, Clone, Debug)]
+pub struct PolicySource {
+    /// A compiled plan
+    #[arg(long, value_name = "PLAN", conflicts_with_all = ["policy", "no_packs", "no_heuristics"])]
+    pub plan: Option<PathBuf>,
+    /// A policy file; may be given more than once
+    #[arg(long, value_name = "POLICY")]
+    pub policy: Vec<PathBuf>,
+    #[command(flatten)]
+    pub layers: Layers,
+}
+
+#[derive(Args, Debug)]
+pub struct CompileArgs {
+    /// Policy files, layered together over the packs
+    #[arg(required = true, value_name = "POLICY")]
+    pub policies: Vec<PathBuf>,
+    /// Where to write the plan; `-` for standard output
+    #[arg(short, long, value_name = "PLAN")]
+    pub output: Option<PathBuf>,
+    /// Accepted tools, to check the policy against
+    #[arg(long, value_name = "LOCK")]
+    pub tools: Option<PathBuf>,
+    #[command(flatten)]
+    pub layers: Layers,
+    /// Print one JSON object about the result, or the diagnostics
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Exit status: 0 allow, 3 ask, 4 deny, 1 error, 2 usage.")]
+pub struct CheckArgs {
+    #[command(flatten)]
+    pub source: PolicySource,
+    /// The tool's name
+    #[arg(long, value_name = "TOOL")]
+    pub tool: String,
+    /// The arguments, one JSON object; `@FILE` reads them from a file
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub args: String,
+    /// The server's name
+    #[arg(long, value_name = "SERVER")]
+    pub server: Option<String>,
+    /// Accepted tools: others are not pinned
+    #[arg(long, value_name = "LOCK")]
+    pub tools: Option<PathBuf>,
+    /// Text the agent has read before from an untrusted source; may be given more than once
+    #[arg(long, value_name = "TEXT")]
+    pub untrusted: Vec<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Exit status: 0, or 1 if an expectation fails or a trace cannot be read; 2 usage.")]
+pub struct ReplayArgs {
+    /// Traces, JSON lines; `-` for standard input
+    #[arg(required = true, value_name = "TRACE")]
+    pub traces: Vec<PathBuf>,
+    #[command(flatten)]
+    pub source: PolicySource,
+    /// Print one JSON object per call
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "The audit log gets one JSON line per verdict, before the call goes out. \
+If it cannot be written, calls are blocked.")]
+pub struct RunArgs {
+    /// An MCP client's configuration file
+    #[arg(long, value_name = "CONFIG", requires = "upstream_name")]
+    pub config: Option<PathBuf>,
+    /// The server's entry in that file
+    #[arg(long, value_name = "NAME", requires = "config")]
+    pub upstream_name: Option<String>,
+    /// The name by which the policy knows the server [default: the entry's name]
+    #[arg(long, value_name = "SERVER")]
+    pub server: Option<String>,
+    #[command(flatten)]
+    pub source: PolicySource,
+    /// Hold the server to these accepted tools, instead of pinning what it lists at start
+    #[arg(long, value_name = "LOCK")]
+    pub tools: Option<PathBuf>,
+    /// The audit log [default: ~/.bouncer/audit.jsonl]
+    #[arg(long, value_name = "FILE")]
+    pub audit: Option<PathBuf>,
+    /// How to start the server
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "config")]
+    pub command: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+pub struct PinArgs {
+    /// An MCP client's configuration file
+    #[arg(long, value_name = "CONFIG", requires = "upstream_name")]
+    pub config: Option<PathBuf>,
+    /// The server's entry in that file
+    #[arg(long, value_name = "NAME", requires = "config")]
+    pub upstream_name: Option<String>,
+    /// The name to write into the lock [default: the entry's name]
+    #[arg(long, value_name = "SERVER")]
+    pub server: Option<String>,
+    /// The lock file
+    #[arg(short, long, value_name = "LOCK", default_value = "tools.lock")]
+    pub output: PathBuf,
+    /// Overwrite tools that differ from what the lock has
+    #[arg(long)]
+    pub force: bool,
+    /// How many seconds the server may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub timeout: u64,
+    /// How to start the server
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "config")]
+    pub command: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+pub struct InspectArgs {
+    /// The plan
+    pub plan: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// The code, for example B0201; without one, all codes are listed
+    pub code: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct PacksArgs {
+    #[command(subcommand)]
+    pub command: PacksCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PacksCommand {
+    /// List the packs and what they cover
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a pack's YAML
+    Show {
+        /// The pack's name
+        name: String,
+    },
+}
+
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// Keep the demo's files in this directory instead of a temporary one
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+}

@@ -1,0 +1,83 @@
+//! `bouncer check`: one hypothetical call.
+
+use crate::cli::CheckArgs;
+use crate::output::{ASK, DENY, Failure, Outcome};
+use crate::source;
+use bouncer_runtime::Verdict;
+use bouncer_runtime::gate::{Approvable, Attempt, Call, Decision, Gate};
+use bouncer_runtime::tools::{Lock, ToolDefinition};
+use std::io::Write;
+use std::path::Path;
+
+/// Runs the command.
+pub fn run(args: &CheckArgs) -> Outcome {
+    let arguments = match args.args.strip_prefix('@') {
+        Some(file) => std::fs::read(file).map_err(|error| Failure::file("read", Path::new(file), &error))?,
+        None => args.args.clone().into_bytes(),
+    };
+    let mut gate = Gate::new(source::plan(&args.source)?);
+    let lock = args.tools.as_deref().map(source::lock).transpose()?;
+    let mut server = args.server.clone();
+    if let Some(lock) = &lock {
+        pin_all(&mut gate, lock);
+        server = server.or_else(|| only_server(lock, &args.tool));
+    }
+    let mut conversation = gate.conversation();
+    for text in &args.untrusted {
+        let text = serde_json::Value::String(text.clone());
+        gate.record_untrusted(&mut conversation, None, "--untrusted", &text);
+    }
+    let call = Call::hypothetical(server.as_deref(), &args.tool, Some(&arguments));
+    let decision = gate.decide(&mut conversation, &call, Attempt::First, 0);
+    print(&decision, args.json)?;
+    Ok(match decision.verdict() {
+        Verdict::Allow => 0,
+        Verdict::Ask => ASK,
+        Verdict::Deny => DENY,
+    })
+}
+
+/// Pins every tool of a lock under the server that the lock names.
+pub fn pin_all(gate: &mut Gate, lock: &Lock) {
+    let mut servers: Vec<Option<&str>> = lock.tools.iter().map(|tool| tool.server.as_deref()).collect();
+    servers.sort_unstable();
+    servers.dedup();
+    for server in servers {
+        let of_server = lock.tools.iter().filter(|tool| tool.server.as_deref() == server);
+        let tools: Vec<ToolDefinition> = of_server.map(|tool| tool.definition.clone()).collect();
+        gate.pin(server, &tools, None);
+    }
+}
+
+/// The server of a tool that only one server of the lock has.
+fn only_server(lock: &Lock, tool: &str) -> Option<String> {
+    let mut servers = lock.tools.iter().filter(|t| t.definition.name == tool).map(|t| t.server.clone());
+    let first = servers.next()?;
+    if servers.next().is_some() { None } else { first }
+}
+
+fn print(decision: &Decision<'_>, json: bool) -> std::io::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    if json {
+        let mut object = serde_json::json!({
+            "verdict": decision.verdict().name(),
+            "contract": decision.stage().name(),
+            "code": decision.code(),
+            "reason": decision.reason(),
+            "at": decision.position().map(|at| at.to_string()),
+            "rule": decision.rule(),
+        });
+        if let (Approvable::Destination(question), Some(map)) = (decision.approvable(), object.as_object_mut()) {
+            map.insert(
+                "question".to_owned(),
+                serde_json::json!({ "param": question.param, "destination": question.destination }),
+            );
+        }
+        return writeln!(stdout, "{object}");
+    }
+    write!(stdout, "{} ({}): {}", decision.verdict(), decision.stage(), decision.reason())?;
+    if let Some(at) = decision.position() {
+        write!(stdout, "\n  at {at}")?;
+    }
+    writeln!(stdout)
+}

@@ -1,0 +1,25 @@
+//! `bouncer explain`: what a diagnostic's code means.
+
+use crate::cli::ExplainArgs;
+use crate::output::{Failure, Outcome};
+use bouncer_compiler::diagnostic;
+use std::io::Write;
+
+/// Runs the command.
+pub fn run(args: &ExplainArgs) -> Outcome {
+    let mut stdout = std::io::stdout().lock();
+    let Some(code) = &args.code else {
+        for code in diagnostic::all_codes() {
+            let title = diagnostic::explain(code.name()).map_or("", |page| page.title);
+            writeln!(stdout, "{code}  {title}")?;
+        }
+        return Ok(0);
+    };
+    match diagnostic::explain(code) {
+        Some(page) => {
+            writeln!(stdout, "{page}")?;
+            Ok(0)
+        }
+        None => Err(Failure::Message(format!("there is no code `{code}`; `bouncer explain` lists all"))),
+    }
+}

@@ -1,0 +1,108 @@
+//! Traces: recorded or written conversations, one JSON object a line.
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// One line of a trace.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Line {
+    /// Starts afresh: nothing pinned, read, approved or counted.
+    Conversation {},
+    /// The tools of a server, as it lists them.
+    Tools {
+        /// The server.
+        server: Option<String>,
+        /// Their definitions.
+        tools: Vec<Value>,
+    },
+    /// A call to judge.
+    Call {
+        /// The server.
+        server: Option<String>,
+        /// The tool.
+        tool: String,
+        /// The arguments.
+        arguments: Option<Value>,
+        /// The arguments' exact text, for what JSON cannot say.
+        arguments_raw: Option<String>,
+        /// The verdict it should get.
+        expect: Option<String>,
+        /// The contract that should decide.
+        expect_contract: Option<String>,
+        /// Milliseconds since the start, for rates; else time stands still.
+        at_ms: Option<u64>,
+    },
+    /// What a call returned.
+    Result {
+        /// The server.
+        server: Option<String>,
+        /// The tool.
+        tool: String,
+        /// Text, or an array of content blocks.
+        content: Option<Value>,
+        /// Structured content.
+        structured: Option<Value>,
+        /// An error instead.
+        error: Option<Value>,
+    },
+    /// A human approves a destination.
+    Approve {
+        /// The server.
+        server: Option<String>,
+        /// The tool.
+        tool: String,
+        /// The parameter.
+        param: String,
+        /// The destination.
+        destination: String,
+    },
+}
+
+/// Reads one line. `arguments` keep their exact bytes, duplicate keys and number
+/// spellings included.
+///
+/// # Errors
+/// What is wrong with the line.
+pub fn parse(text: &str) -> Result<(Line, Option<Box<RawValue>>), String> {
+    #[derive(Deserialize)]
+    struct Arguments {
+        arguments: Option<Box<RawValue>>,
+    }
+    let line: Line = match serde_json::from_str(text) {
+        Ok(line) => line,
+        Err(error) => return Err(error.to_string()),
+    };
+    let raw = match &line {
+        Line::Call { arguments: Some(_), .. } => {
+            serde_json::from_str::<Arguments>(text).map_err(|error| error.to_string())?.arguments
+        }
+        _ => None,
+    };
+    if let Line::Call { arguments: Some(_), arguments_raw: Some(_), .. } = &line {
+        return Err("`arguments` and `arguments_raw` exclude each other".to_owned());
+    }
+    Ok((line, raw))
+}
+
+/// The result of a call as an MCP server would send it.
+pub fn result_value(content: Option<Value>, structured: Option<Value>, error: Option<Value>) -> Value {
+    let mut result = serde_json::Map::new();
+    match content {
+        Some(Value::String(text)) => {
+            result.insert("content".to_owned(), serde_json::json!([{ "type": "text", "text": text }]));
+        }
+        Some(blocks) => {
+            result.insert("content".to_owned(), blocks);
+        }
+        None => {}
+    }
+    if let Some(structured) = structured {
+        result.insert("structuredContent".to_owned(), structured);
+    }
+    if let Some(error) = error {
+        result.insert("error".to_owned(), error);
+    }
+    Value::Object(result)
+}

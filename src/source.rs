@@ -1,0 +1,101 @@
+//! Where a subcommand's plan comes from: a plan file, or policies compiled on the fly.
+
+use crate::cli::{Layers, PolicySource};
+use crate::output::{ERROR, Failure, colour};
+use bouncer_compiler::diagnostic::{self, Diagnostics};
+use bouncer_compiler::policy::Policy;
+use bouncer_compiler::{Input, Options};
+use bouncer_runtime::plan::Plan;
+use bouncer_runtime::tools::Lock;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Policies, compiled.
+pub struct Compiled {
+    /// The plan's bytes.
+    pub bytes: Vec<u8>,
+    /// The resolved policy.
+    pub policy: Policy,
+    /// What its author should look at.
+    pub warnings: Diagnostics,
+}
+
+/// Compiles policy files.
+pub fn compile(policies: &[PathBuf], layers: &Layers) -> Result<Compiled, Box<CompileFailure>> {
+    let texts: Vec<(String, String)> = policies
+        .iter()
+        .map(|path| read_text(path).map(|text| (display_name(path), text)))
+        .collect::<Result<_, _>>()
+        .map_err(|failure| Box::new(CompileFailure::Other(failure)))?;
+    let inputs: Vec<Input<'_>> = texts.iter().map(|(name, text)| Input { name, text }).collect();
+    let options = Options { packs: !layers.no_packs, heuristics: !layers.no_heuristics };
+    let loaded = bouncer_compiler::load(&inputs, &options).map_err(|d| Box::new(CompileFailure::Policy(d)))?;
+    match bouncer_compiler::compile(&loaded.policy) {
+        Ok(bytes) => Ok(Compiled { bytes, policy: loaded.policy, warnings: loaded.warnings }),
+        Err(errors) => {
+            let sources = loaded.warnings.sources().clone();
+            Err(Box::new(CompileFailure::Policy(diagnostic::of_compile_errors(&errors, sources))))
+        }
+    }
+}
+
+/// Why policies did not compile.
+pub enum CompileFailure {
+    /// Their authors have to change something.
+    Policy(Diagnostics),
+    /// A file could not be read.
+    Other(Failure),
+}
+
+impl CompileFailure {
+    /// Reports the failure on standard error.
+    pub fn report(self) -> Failure {
+        match self {
+            Self::Policy(diagnostics) => {
+                print_diagnostics(&diagnostics);
+                Failure::Code(ERROR)
+            }
+            Self::Other(failure) => failure,
+        }
+    }
+}
+
+/// Prints diagnostics on standard error.
+pub fn print_diagnostics(diagnostics: &Diagnostics) {
+    if !diagnostics.is_empty() {
+        // If standard error is gone there is nobody left to tell.
+        let _ = write!(anstream::stderr(), "{}", diagnostic::render::human(diagnostics, colour()));
+    }
+}
+
+/// The plan that `--plan` or `--policy` names. Without either: the packs and heuristics
+/// alone.
+pub fn plan(source: &PolicySource) -> Result<Plan, Failure> {
+    if let Some(path) = &source.plan {
+        let bytes = std::fs::read(path).map_err(|error| Failure::file("read", path, &error))?;
+        return Plan::load(bytes).map_err(|error| Failure::file("load", path, &error));
+    }
+    let compiled = compile(&source.policy, &source.layers).map_err(|failure| failure.report())?;
+    print_diagnostics(&compiled.warnings);
+    Plan::load(compiled.bytes).map_err(|error| Failure::Message(format!("the compiled plan does not load: {error}")))
+}
+
+/// Reads a text file; `-` is standard input.
+pub fn read_text(path: &Path) -> Result<String, Failure> {
+    let result = if path == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin().lock().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(path)
+    };
+    result.map_err(|error| Failure::file("read", path, &error))
+}
+
+/// Reads a lock file.
+pub fn lock(path: &Path) -> Result<Lock, Failure> {
+    Lock::parse(&read_text(path)?).map_err(|error| Failure::file("use", path, &error))
+}
+
+fn display_name(path: &Path) -> String {
+    if path == Path::new("-") { "<stdin>".to_owned() } else { path.display().to_string() }
+}

@@ -1,0 +1,372 @@
+//! Whether a rule's condition holds.
+//!
+//! Negation is pushed to the tests. A test then holds or not by four rules, one for
+//! each of restrictive/permissive × plain/negated; all four read the same
+//! [`Outcome`]s. See [`Judge::leaf_satisfies`].
+
+use super::json::{self, Json};
+use super::leaves::{self, Leaf};
+use super::{number, paths, shared, text};
+use bouncer_compiler::policy::{
+    Compare, Cond, ListItem, Op, Path, Quantifier, Scalar, Segment, Subject, Test, TypeName, View,
+};
+use bouncer_runtime::Label;
+use regex::Regex;
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+/// What a positive test says of one form of a leaf. The two differ where the test
+/// cannot be evaluated, has several values, or is about another type.
+#[derive(Clone, Copy)]
+struct Outcome {
+    /// The test holds, or nobody can tell.
+    may: bool,
+    /// The test holds for sure.
+    must: bool,
+}
+
+const UNKNOWN: Outcome = Outcome {
+    may: true,
+    must: false,
+};
+
+const fn known(holds: bool) -> Outcome {
+    Outcome {
+        may: holds,
+        must: holds,
+    }
+}
+
+/// One leaf (or none) for each path that the rules pick from.
+pub type Picks<'a> = HashMap<&'a Path, Option<&'a Leaf>>;
+
+/// Judges conditions of one call.
+pub struct Judge<'a> {
+    /// Compiled regexes, by their text.
+    pub regexes: &'a HashMap<String, Regex>,
+    /// All leaves of each path that is tested.
+    pub leaves: &'a HashMap<&'a Path, Vec<Leaf>>,
+    /// Attempts of this tool within a window, this one included.
+    pub calls: &'a dyn Fn(Option<u64>) -> usize,
+    /// Where a leaf comes from.
+    pub provenance: &'a dyn Fn(&str) -> Option<Label>,
+}
+
+impl Judge<'_> {
+    /// Whether the condition (or, if `negated`, its negation) holds for these picks.
+    pub fn holds(&self, cond: &Cond, picks: &Picks<'_>, restrictive: bool, negated: bool) -> bool {
+        let part = |part: &Cond| self.holds(part, picks, restrictive, negated);
+        match cond {
+            Cond::Not(inner) => self.holds(inner, picks, restrictive, !negated),
+            Cond::All(parts) if negated => parts.iter().any(part),
+            Cond::All(parts) => parts.iter().all(part),
+            Cond::Any(parts) if negated => parts.iter().all(part),
+            Cond::Any(parts) => parts.iter().any(part),
+            Cond::Test(test) => self.test(test, picks, restrictive, negated),
+        }
+    }
+
+    fn test(&self, test: &Test, picks: &Picks<'_>, restrictive: bool, negated: bool) -> bool {
+        let path = match &test.subject {
+            Subject::Arg(path, _) | Subject::Provenance(path) => path,
+            Subject::Count(path) => {
+                return counts(&test.op, self.leaves[path].len()) != negated;
+            }
+            Subject::Calls { window_ms } => {
+                return counts(&test.op, (self.calls)(*window_ms)) != negated;
+            }
+        };
+        let satisfies = |leaf: &Leaf| self.leaf_satisfies(test, leaf, restrictive, negated);
+        let all = &self.leaves[path];
+        match (test.quantifier, negated) {
+            (Quantifier::Pick, _) => match picks[path] {
+                Some(leaf) => satisfies(leaf),
+                None => negated,
+            },
+            (Quantifier::Any, false) => all.iter().any(satisfies),
+            (Quantifier::Any, true) => all.iter().all(satisfies),
+            (Quantifier::All, false) => !all.is_empty() && all.iter().all(satisfies),
+            (Quantifier::All, true) => all.is_empty() || all.iter().any(satisfies),
+        }
+    }
+
+    fn leaf_satisfies(&self, test: &Test, leaf: &Leaf, restrictive: bool, negated: bool) -> bool {
+        let widened = self.widened(test, &leaf.value);
+        match (restrictive, negated) {
+            (true, false) => widened.iter().any(|outcome| outcome.may),
+            (true, true) => !widened.iter().all(|outcome| outcome.must),
+            (false, false) => !leaf.through_object && self.narrow(test, &leaf.value).must,
+            (false, true) => {
+                !leaf.through_object
+                    && evaluable(test, &leaf.value)
+                    && !widened.iter().any(|outcome| outcome.may)
+            }
+        }
+    }
+
+    /// The outcome for every reading that a restrictive test tries.
+    fn widened(&self, test: &Test, value: &Scalar) -> Vec<Outcome> {
+        match (&test.subject, value) {
+            (Subject::Provenance(_), _) => vec![self.found(&test.op, value)],
+            (Subject::Arg(_, View::Value), Scalar::Str(text)) => text::forms(text)
+                .iter()
+                .map(|form| self.value(&test.op, value, form, true))
+                .collect(),
+            (Subject::Arg(_, View::Value), _) => {
+                vec![self.value(&test.op, value, &leaves::text(value), true)]
+            }
+            (Subject::Arg(_, view), _) => self.viewed(&test.op, *view, value),
+            _ => unreachable!("counts have no leaves"),
+        }
+    }
+
+    /// The outcome for the only reading that a permissive test trusts.
+    fn narrow(&self, test: &Test, value: &Scalar) -> Outcome {
+        match (&test.subject, value) {
+            (Subject::Provenance(_), _) => self.found(&test.op, value),
+            (Subject::Arg(_, View::Value), Scalar::Str(text)) => {
+                self.value(&test.op, value, &text::plain(text), false)
+            }
+            (Subject::Arg(_, View::Value), _) if !evaluable(test, value) => {
+                // A list may still hold the typed value beside its strings.
+                match &test.op {
+                    Op::In(_) => self.value(&test.op, value, &leaves::text(value), false),
+                    _ => UNKNOWN,
+                }
+            }
+            (Subject::Arg(_, View::Value), _) => {
+                self.value(&test.op, value, &leaves::text(value), false)
+            }
+            (Subject::Arg(_, view), _) => self.viewed(&test.op, *view, value)[0],
+            _ => unreachable!("counts have no leaves"),
+        }
+    }
+
+    /// The test on the leaf itself, with `form` for its text. With `by_text`, values of
+    /// different types may also be equal if their texts are. A number or bool may be its
+    /// text under a string test, and may be no string at all.
+    fn value(&self, op: &Op, value: &Scalar, form: &str, by_text: bool) -> Outcome {
+        let string = matches!(value, Scalar::Str(_));
+        match op {
+            Op::Exists => known(true),
+            Op::Type(name) => known(match value {
+                Scalar::Str(_) => *name == TypeName::String,
+                Scalar::Number(_) => *name == TypeName::Number,
+                Scalar::Bool(_) => *name == TypeName::Bool,
+                Scalar::Null => *name == TypeName::Null,
+            }),
+            Op::Equals(literal) => Outcome {
+                may: equal(value, form, literal, by_text),
+                must: equal(value, form, literal, false),
+            },
+            Op::In(items) => {
+                let any = |by_text: bool| {
+                    items.iter().any(|item| match item {
+                        ListItem::Scalar(literal) => equal(value, form, literal, by_text),
+                        ListItem::AtDomain(domain) => string && at_domain(form, domain),
+                        ListItem::Below(domain) => string && below_domain(form, domain),
+                    })
+                };
+                Outcome {
+                    may: any(by_text),
+                    must: any(false),
+                }
+            }
+            Op::Compare(compare, bound) => match value {
+                Scalar::Number(number) => known(compares(*compare, number, bound)),
+                _ => UNKNOWN,
+            },
+            Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) | Op::Within(_)
+                if *value == Scalar::Null =>
+            {
+                known(false)
+            }
+            Op::Within(prefixes) => {
+                let within = paths::within(form, prefixes);
+                Outcome {
+                    may: within.may,
+                    must: within.must && string,
+                }
+            }
+            // A number is its text, or it is no text at all.
+            _ => {
+                let holds = self.string(op, form);
+                Outcome {
+                    may: holds,
+                    must: holds && string,
+                }
+            }
+        }
+    }
+
+    /// The test on a view of the leaf. Its values are compared as they are. Hosts and
+    /// domains are read from the plain and from the canonical form; if either cannot be
+    /// read, or a query names nothing, the test cannot be evaluated.
+    fn viewed(&self, op: &Op, view: View, value: &Scalar) -> Vec<Outcome> {
+        let Scalar::Str(text) = value else {
+            return vec![UNKNOWN];
+        };
+        let forms = [text::plain(text), text::canonical(text)];
+        let readings: Option<Vec<Vec<String>>> = match view {
+            View::Value => unreachable!("not a view"),
+            View::Host => forms.iter().map(|form| Some(vec![shared::host(form)?])).collect(),
+            View::Domain => forms.iter().map(|form| Some(vec![shared::domain(form)?])).collect(),
+            View::SqlVerb(dialect) => shared::sql_verbs(text, dialect).map(|verbs| vec![verbs]),
+            View::SqlTable(dialect) => shared::sql_tables(text, dialect).map(|names| vec![names]),
+        };
+        let Some(readings) = readings.filter(|all| !all.iter().any(Vec::is_empty)) else {
+            return vec![UNKNOWN];
+        };
+        let holds = |value: &String| match op {
+            Op::Equals(literal) => *literal == Scalar::Str(value.clone()),
+            Op::In(items) => items.iter().any(|item| match item {
+                ListItem::Scalar(literal) => *literal == Scalar::Str(value.clone()),
+                ListItem::AtDomain(domain) => value.eq_ignore_ascii_case(domain),
+                ListItem::Below(domain) => is_below(value, domain),
+            }),
+            _ => self.string(op, value),
+        };
+        readings
+            .iter()
+            .map(|values| Outcome {
+                may: values.iter().any(holds),
+                must: values.iter().all(holds),
+            })
+            .collect()
+    }
+
+    fn string(&self, op: &Op, text: &str) -> bool {
+        match op {
+            Op::Contains(part) => text.contains(part.as_str()),
+            Op::StartsWith(start) => text.starts_with(start.as_str()),
+            Op::Matches(pattern) => self.regexes[&pattern.regex].is_match(text),
+            other => unreachable!("not a string test: {other:?}"),
+        }
+    }
+
+    fn found(&self, op: &Op, value: &Scalar) -> Outcome {
+        match op {
+            Op::Provenance(labels) => {
+                known(labels.contains(&(self.provenance)(&leaves::text(value))))
+            }
+            other => unreachable!("not a provenance test: {other:?}"),
+        }
+    }
+}
+
+/// Whether the leaf's own type is one that the test is about.
+fn evaluable(test: &Test, value: &Scalar) -> bool {
+    let string = matches!(value, Scalar::Str(_));
+    match (&test.subject, &test.op) {
+        (_, Op::Exists | Op::Type(_) | Op::Provenance(_)) => true,
+        (Subject::Arg(_, View::Value), op) => {
+            match op {
+                Op::Equals(Scalar::Str(_))
+                | Op::Contains(_)
+                | Op::StartsWith(_)
+                | Op::Matches(_)
+                | Op::Within(_) => string,
+                Op::In(items) => string
+                    || items.iter().all(
+                        |item| matches!(item, ListItem::Scalar(s) if !matches!(s, Scalar::Str(_))),
+                    ),
+                _ => true,
+            }
+        }
+        _ => string,
+    }
+}
+
+fn equal(value: &Scalar, form: &str, literal: &Scalar, by_text: bool) -> bool {
+    match (value, literal) {
+        (Scalar::Null, _) | (_, Scalar::Null) => value == literal,
+        (Scalar::Number(left), Scalar::Number(right)) => {
+            number::compare(left, right) == Ordering::Equal
+        }
+        (Scalar::Bool(left), Scalar::Bool(right)) => left == right,
+        (Scalar::Str(_), Scalar::Str(right)) => form == right,
+        // A text that is a number is that number, too.
+        (Scalar::Str(_), Scalar::Number(number)) => {
+            by_text
+                && matches!(json::parse(form.as_bytes()), Some(Json::Number(text))
+                    if text == form && number::compare(&text, number).is_eq())
+        }
+        _ => by_text && form == leaves::text(literal),
+    }
+}
+
+/// `*@corp.com` over a whole text: one `@`, something reasonable before it.
+pub fn at_domain(text: &str, domain: &str) -> bool {
+    let parts: Vec<&str> = text.split('@').collect();
+    let [local, after] = parts[..] else {
+        return false;
+    };
+    !local.is_empty()
+        && !local
+            .chars()
+            .any(|c| c.is_whitespace() || c.is_control() || "<>,;\"".contains(c))
+        && after.eq_ignore_ascii_case(domain)
+}
+
+/// `*.corp.com` over a whole text: its host lies below the domain.
+pub fn below_domain(text: &str, domain: &str) -> bool {
+    shared::host(text).is_some_and(|host| is_below(&host, domain))
+}
+
+fn is_below(host: &str, domain: &str) -> bool {
+    host.to_ascii_lowercase()
+        .strip_suffix(&domain.to_ascii_lowercase())
+        .and_then(|rest| rest.strip_suffix('.'))
+        .is_some_and(|rest| !rest.is_empty() && !rest.ends_with('.'))
+}
+
+fn compares(compare: Compare, left: &str, right: &str) -> bool {
+    let order = number::compare(left, right);
+    match compare {
+        Compare::Less => order.is_lt(),
+        Compare::LessEqual => order.is_le(),
+        Compare::Greater => order.is_gt(),
+        Compare::GreaterEqual => order.is_ge(),
+    }
+}
+
+fn counts(op: &Op, count: usize) -> bool {
+    let count = count.to_string();
+    match op {
+        Op::Compare(compare, bound) => compares(*compare, &count, bound),
+        Op::Equals(Scalar::Number(bound)) => number::compare(&count, bound).is_eq(),
+        _ => false,
+    }
+}
+
+/// The condition with `[*]` left out of its paths: arrays are transparent anyway.
+pub fn without_each(cond: &Cond) -> Cond {
+    let all = |parts: &[Cond]| parts.iter().map(without_each).collect();
+    match cond {
+        Cond::All(parts) => Cond::All(all(parts)),
+        Cond::Any(parts) => Cond::Any(all(parts)),
+        Cond::Not(inner) => Cond::Not(Box::new(without_each(inner))),
+        Cond::Test(test) => {
+            let mut test = test.clone();
+            if let Subject::Arg(path, _) | Subject::Count(path) | Subject::Provenance(path) =
+                &mut test.subject
+            {
+                path.0.retain(|segment| *segment != Segment::Each);
+            }
+            Cond::Test(test)
+        }
+    }
+}
+
+/// Calls `visit` for every test of the condition.
+pub fn each_test<'a>(cond: &'a Cond, visit: &mut impl FnMut(&'a Test)) {
+    match cond {
+        Cond::All(parts) | Cond::Any(parts) => {
+            for part in parts {
+                each_test(part, visit);
+            }
+        }
+        Cond::Not(inner) => each_test(inner, visit),
+        Cond::Test(test) => visit(test),
+    }
+}

@@ -1,0 +1,68 @@
+//! Globs over tool names, by plain backtracking.
+
+use bouncer_compiler::policy::ToolGlob;
+
+/// Whether the glob matches the whole name.
+pub fn matches(glob: &ToolGlob, name: &str) -> bool {
+    let pattern: Vec<char> = glob.pattern.chars().collect();
+    let name: Vec<char> = name.chars().collect();
+    from(&pattern, &name, glob.native)
+}
+
+fn from(pattern: &[char], name: &[char], native: bool) -> bool {
+    let Some((first, rest)) = pattern.split_first() else {
+        return name.is_empty();
+    };
+    match first {
+        '*' => (0..=name.len()).any(|taken| from(rest, &name[taken..], native)),
+        '?' if native => !name.is_empty() && from(rest, &name[1..], native),
+        '[' if native && rest.contains(&']') => {
+            let end = rest.iter().position(|c| *c == ']').unwrap_or(0);
+            !name.is_empty()
+                && class(&rest[..end], name[0])
+                && from(&rest[end + 1..], &name[1..], native)
+        }
+        other => name.first() == Some(other) && from(rest, &name[1..], native),
+    }
+}
+
+fn class(items: &[char], c: char) -> bool {
+    let mut rest = items;
+    while let Some(low) = rest.first() {
+        if let [low, '-', high, ..] = rest {
+            if (low..=high).contains(&&c) {
+                return true;
+            }
+            rest = &rest[3..];
+        } else {
+            if *low == c {
+                return true;
+            }
+            rest = &rest[1..];
+        }
+    }
+    false
+}
+
+#[test]
+fn star_is_the_only_special_character_unless_native() {
+    let glob = |pattern: &str, native: bool, name: &str| {
+        matches(
+            &ToolGlob {
+                pattern: pattern.to_owned(),
+                native,
+                at: Default::default(),
+            },
+            name,
+        )
+    };
+    assert!(glob("*", false, ""));
+    assert!(glob("a*b*c", false, "axxbyyc"));
+    assert!(!glob("a*b*c", false, "axxbyy"));
+    assert!(glob("a?", false, "a?"));
+    assert!(!glob("a?", false, "ab"));
+    assert!(glob("a?", true, "aé"));
+    assert!(glob("t[0-9x]", true, "t5") && glob("t[0-9x]", true, "tx"));
+    assert!(!glob("t[0-9x]", true, "ta"));
+    assert!(!glob("A", false, "a"));
+}

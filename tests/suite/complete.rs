@@ -1,0 +1,21 @@
+//! Every file of this directory is part of the binary: with `autotests` off, a file
+//! that `main.rs` does not name would silently test nothing.
+
+use std::path::Path;
+
+#[test]
+fn no_test_file_is_forgotten() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite");
+    let main = std::fs::read_to_string(dir.join("main.rs")).unwrap();
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let is_module = path.is_dir() || path.extension().is_some_and(|ext| ext == "rs");
+        if is_module && name != "main" {
+            assert!(
+                main.lines().any(|line| line == format!("mod {name};")),
+                "`tests/suite/main.rs` lacks `mod {name};`"
+            );
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! All integration tests, in one binary.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
+
+#[path = "../reference/mod.rs"]
+mod reference;
+
+#[path = "../generate/mod.rs"]
+mod generate;
+
+mod complete;
+mod engine;
+mod equivalence;
+mod vectors;
