@@ -3,12 +3,13 @@
 use super::conduct::{End, Streams, conduct};
 use super::mediator::{Mediator, Settings};
 use super::process::{Server, ServerCommand};
-use super::session::Session;
+use super::session::{Judge, Session};
 use super::{id, unix};
 use crate::audit::Audit;
 use crate::gate::Gate;
 use crate::tools::Lock;
 use std::io;
+use std::rc::Rc;
 use tokio::task::LocalSet;
 
 /// Everything a proxy needs.
@@ -42,34 +43,46 @@ impl Proxy {
     /// # Errors
     /// If the server or the runtime cannot be started.
     pub fn run(self) -> io::Result<u8> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let code = LocalSet::new().block_on(&runtime, self.serve());
-        // A thread may still be reading the client's terminal.
-        runtime.shutdown_background();
-        code
-    }
-
-    async fn serve(self) -> io::Result<u8> {
-        let stop = unix::told_to_stop()?;
-        let (process, server_in, server_out) = Server::start(&self.command)?;
         let session = Session::new(self.gate, self.server.clone(), self.lock);
-        let grace = self.settings.grace;
-        let mediator = Mediator::new(session, self.audit, self.server, self.settings);
-        let streams = Streams {
-            client_in: unix::stdin(),
-            client_out: unix::stdout(),
-            server_in,
-            server_out,
-        };
-        let (end, farewell) = conduct(&mediator, streams, stop).await;
-        let status = process.end(grace).await;
-        farewell.say(&mediator.client, grace).await;
-        Ok(match end {
-            End::Client => 0,
-            End::Server => status.map_or(1, unix::exit_code),
-            End::Stopped(code) => code,
-        })
+        let (audit, server, settings) = (self.audit, self.server, self.settings);
+        let mediator = Mediator::new(session, audit, server, settings);
+        run_between(&mediator, &self.command)
     }
+}
+
+/// Runs a mediator between the standard streams and a server.
+pub(super) fn run_between<J: Judge + 'static>(
+    mediator: &Rc<Mediator<J>>,
+    command: &ServerCommand,
+) -> io::Result<u8> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let code = LocalSet::new().block_on(&runtime, serve(mediator, command));
+    // A thread may still be reading the client's terminal.
+    runtime.shutdown_background();
+    code
+}
+
+async fn serve<J: Judge + 'static>(
+    mediator: &Rc<Mediator<J>>,
+    command: &ServerCommand,
+) -> io::Result<u8> {
+    let stop = unix::told_to_stop()?;
+    let (process, server_in, server_out) = Server::start(command)?;
+    let grace = mediator.settings.grace;
+    let streams = Streams {
+        client_in: unix::stdin(),
+        client_out: unix::stdout(),
+        server_in,
+        server_out,
+    };
+    let (end, farewell) = conduct(mediator, streams, stop).await;
+    let status = process.end(grace).await;
+    farewell.say(&mediator.client, grace).await;
+    Ok(match end {
+        End::Client => 0,
+        End::Server => status.map_or(1, unix::exit_code),
+        End::Stopped(code) => code,
+    })
 }

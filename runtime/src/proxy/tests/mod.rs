@@ -6,4 +6,6 @@ mod ends;
 mod faults;
 mod listing;
 mod passing;
+#[cfg(unix)]
+mod processes;
 mod rig;

@@ -34,6 +34,14 @@ pub(super) struct Script {
 }
 
 impl Script {
+    /// A judge that knows some tools already.
+    pub(super) fn knowing(tools: &[&str]) -> Self {
+        Self {
+            pinned: tools.iter().map(|&tool| tool.to_owned()).collect(),
+            ..Self::default()
+        }
+    }
+
     fn tell(&self, what: String) {
         self.told.borrow_mut().push(what);
     }
