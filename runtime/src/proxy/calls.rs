@@ -48,7 +48,10 @@ impl<J: Judge + 'static> Mediator<J> {
             None
         };
         let key = case.id.as_ref().map(|id| id.key.clone());
-        let waiting = self.table.borrow_mut().wait(key.as_ref());
+        let waiting = self
+            .table
+            .borrow_mut()
+            .wait(key.as_ref(), call.message().len());
         let Some(waiting) = waiting else {
             let why = Finding::own("too many calls wait already");
             return self.block(&case, &why, Outcome::NobodyToAsk);

@@ -11,6 +11,9 @@ use crate::gate::CallMessage;
 /// The method that is judged.
 const CALL: &str = "tools/call";
 
+/// The longest method. Methods are kept while a request is open.
+const MAX_METHOD: usize = 1024;
+
 /// A line that may go upstream unjudged.
 #[derive(Debug)]
 pub(super) struct PassThrough<'a>(&'a [u8]);
@@ -200,7 +203,7 @@ fn refuse<'a>(frame: &Frame<'a>, id: Option<&'a [u8]>, code: i32, why: &str) -> 
 /// A method that every reader compares alike: a control character may end a string
 /// for one reader and not for another, and look-alikes may be folded.
 fn is_plain(method: &str) -> bool {
-    !method.is_empty() && method.chars().all(|c| (' '..='~').contains(&c))
+    (1..=MAX_METHOD).contains(&method.len()) && method.chars().all(|c| (' '..='~').contains(&c))
 }
 
 /// The ids of the requests in a batch; those that cannot be read are left out.

@@ -207,11 +207,7 @@ impl<J: Judge + 'static> Mediator<J> {
         note(format_args!(
             "a line of the server is dropped: it is longer than the limit"
         ));
-        let open = {
-            let mut table = self.table.borrow_mut();
-            let key = table.only_request();
-            key.and_then(|key| table.close(&key))
-        };
+        let open = self.table.borrow_mut().close_only();
         if let Some(open) = open {
             self.fail(&open, "the server's answer is longer than the limit");
         }

@@ -2,7 +2,7 @@
 
 use super::frame::{FrameReader, is_blank};
 use super::line::{Line, LineReader};
-use super::listing::{MAX_PAGES, MAX_TOOLS, read_tools, without_contradictions};
+use super::listing::{MAX_CURSOR, MAX_PAGES, MAX_TOOLS, read_tools, without_contradictions};
 use super::log::{note, quoted, visible};
 use super::own::OwnLine;
 use super::process::{Server, ServerCommand};
@@ -100,7 +100,7 @@ impl Dialogue {
             }
             match result.get("nextCursor").and_then(Value::as_str) {
                 None => return Ok(without_contradictions(tools)),
-                Some(next) if cursors.insert(next.to_owned()) => cursor = Some(next.to_owned()),
+                Some(next) if next.len() <= MAX_CURSOR && cursors.insert(next.to_owned()) => cursor = Some(next.to_owned()),
                 Some(_) => break,
             }
         }

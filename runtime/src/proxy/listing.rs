@@ -20,6 +20,8 @@ use tokio::sync::watch;
 pub(super) const MAX_PAGES: usize = 1000;
 /// Tools of one listing.
 pub(super) const MAX_TOOLS: usize = 10_000;
+/// The longest cursor, in bytes.
+pub(super) const MAX_CURSOR: usize = 64 * 1024;
 /// All definitions of one listing, in bytes of JSON.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// The longest wait for one page.
@@ -133,7 +135,7 @@ impl<J: Judge + 'static> Mediator<J> {
             let Some(next) = result.get("nextCursor").and_then(Value::as_str) else {
                 return found;
             };
-            if !cursors.insert(next.to_owned()) {
+            if next.len() > MAX_CURSOR || !cursors.insert(next.to_owned()) {
                 note(format_args!(
                     "the server's list of tools goes in circles; it ends here"
                 ));

@@ -18,8 +18,12 @@ const MAX_CANCELLED: usize = 1024;
 const MAX_SERVER_REQUESTS: usize = 4096;
 /// Calls that wait at once: for a human, or for the tools to be listed.
 const MAX_WAITING: usize = 256;
+/// What they may hold together, in bytes.
+const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
 /// Tasks whose tool is remembered.
 const MAX_TASKS: usize = 4096;
+/// The longest id of a task, in bytes; a longer one is not remembered.
+const MAX_TASK_ID: usize = 1024;
 
 /// What an open request of the client was.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +51,7 @@ pub(super) struct Open {
 /// A call that is not decided yet.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
+    bytes: usize,
     cancelled: Cell<bool>,
     woken: Notify,
 }
@@ -93,6 +98,7 @@ pub(super) struct Table {
     waiting: HashMap<Key, Rc<Waiting>>,
     /// Undecided calls, those without an id included.
     pub undecided: usize,
+    undecided_bytes: usize,
     tasks: HashMap<String, Option<String>>,
     task_order: VecDeque<String>,
     pub client: ClientTraits,
@@ -124,11 +130,13 @@ impl Table {
         self.requests.remove(key)
     }
 
-    /// The only open request, if there is just one.
-    pub(super) fn only_request(&self) -> Option<Key> {
+    /// An answer was lost, and it is not known whose it was: closes the request it must
+    /// have been for, if just one is open. Requests of the proxy's own are given up.
+    pub(super) fn close_only(&mut self) -> Option<Open> {
+        self.own_upstream.clear();
         let mut keys = self.requests.keys();
-        let first = keys.next()?;
-        keys.next().is_none().then(|| first.clone())
+        let (first, second) = (keys.next().cloned()?, keys.next());
+        second.is_none().then(|| self.close(&first))?
     }
 
     /// Closes all requests.
@@ -155,13 +163,19 @@ impl Table {
         false
     }
 
-    /// Registers a call that cannot be decided yet. `None`: too many wait already.
-    pub(super) fn wait(&mut self, key: Option<&Key>) -> Option<Rc<Waiting>> {
-        if self.undecided >= MAX_WAITING {
+    /// Registers a call of that many bytes that cannot be decided yet. `None`: too much
+    /// waits already.
+    pub(super) fn wait(&mut self, key: Option<&Key>, bytes: usize) -> Option<Rc<Waiting>> {
+        let sum = self.undecided_bytes.saturating_add(bytes);
+        if self.undecided >= MAX_WAITING || (self.undecided > 0 && sum > MAX_WAITING_BYTES) {
             return None;
         }
         self.undecided += 1;
-        let waiting = Rc::new(Waiting::default());
+        self.undecided_bytes = sum;
+        let waiting = Rc::new(Waiting {
+            bytes,
+            ..Waiting::default()
+        });
         if let Some(key) = key {
             self.waiting.insert(key.clone(), Rc::clone(&waiting));
         }
@@ -171,6 +185,7 @@ impl Table {
     /// Ends the wait of a call.
     pub(super) fn decided(&mut self, key: Option<&Key>, waiting: &Rc<Waiting>) {
         self.undecided = self.undecided.saturating_sub(1);
+        self.undecided_bytes = self.undecided_bytes.saturating_sub(waiting.bytes);
         // After a cancellation the client may have used the id again.
         if let Some(key) = key
             && self
@@ -246,6 +261,9 @@ impl Table {
     /// Remembers which tool a task belongs to. A server that gives one id to tasks of
     /// two tools has its results treated as nobody's.
     pub(super) fn note_task(&mut self, task: &str, tool: &str) {
+        if task.len() > MAX_TASK_ID {
+            return;
+        }
         if let Some(known) = self.tasks.get_mut(task) {
             if known.as_deref() != Some(tool) {
                 *known = None;
@@ -264,5 +282,58 @@ impl Table {
     /// The tool that a task belongs to, if it is known.
     pub(super) fn task_tool(&self, task: &str) -> Option<&str> {
         self.tasks.get(task).and_then(Option::as_deref)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(number: i128) -> Key {
+        Key::Whole(number)
+    }
+
+    #[test]
+    fn old_cancellations_are_forgotten_but_not_reused_ids() {
+        let mut table = Table::default();
+        let kind = Kind::ListTools;
+        table.open(key(-1), b"-1", kind.clone());
+        table.cancel(&key(-1));
+        table.close(&key(-1));
+        table.open(key(-1), b"-1", kind.clone());
+        for number in 0..=MAX_CANCELLED as i128 {
+            table.open(key(number), b"0", kind.clone());
+            table.cancel(&key(number));
+        }
+        assert!(table.close(&key(0)).is_none());
+        assert!(table.close(&key(1)).is_some());
+        assert!(table.close(&key(-1)).is_some());
+    }
+
+    #[test]
+    fn a_task_of_two_tools_is_nobodys() {
+        let mut table = Table::default();
+        table.note_task("t", "a");
+        table.note_task("t", "a");
+        assert_eq!(table.task_tool("t"), Some("a"));
+        table.note_task("t", "b");
+        table.note_task("t", "a");
+        assert_eq!(table.task_tool("t"), None);
+        for number in 0..MAX_TASKS {
+            table.note_task(&format!("n{number}"), "a");
+        }
+        assert!(table.tasks.len() <= MAX_TASKS);
+    }
+
+    #[test]
+    fn what_waits_is_bounded() {
+        let mut table = Table::default();
+        let large = table.wait(None, 2 * MAX_WAITING_BYTES).unwrap();
+        assert!(table.wait(None, 1).is_none());
+        table.decided(None, &large);
+        for _ in 0..MAX_WAITING {
+            assert!(table.wait(None, 1).is_some());
+        }
+        assert!(table.wait(None, 1).is_none());
     }
 }
