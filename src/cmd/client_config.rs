@@ -25,6 +25,16 @@ pub enum Upstream {
 }
 
 impl Upstream {
+    /// From the options that several subcommands share: an entry of a configuration,
+    /// or else a command line.
+    #[must_use]
+    pub fn new(config: Option<PathBuf>, name: Option<String>, command: Vec<OsString>) -> Self {
+        match (config, name) {
+            (Some(config), Some(name)) => Self::Entry { config, name },
+            _ => Self::Command(command),
+        }
+    }
+
     /// The command to start the server with.
     ///
     /// # Errors
@@ -34,7 +44,7 @@ impl Upstream {
             Self::Command(words) => {
                 let (program, args) = words
                     .split_first()
-                    .ok_or("no command is given: put it behind `--`")?;
+                    .ok_or("no server is named: give its command behind `--`, or `--config` and `--upstream-name`")?;
                 Ok(ServerCommand {
                     program: program.clone(),
                     args: args.to_vec(),

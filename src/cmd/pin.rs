@@ -1,12 +1,13 @@
 //! `bouncer pin`: writes down the tools of a server as accepted.
 
 use super::client_config::Upstream;
-use super::run::read_lock;
+use crate::cli::PinArgs;
+use crate::output::{ERROR, Failure, Outcome};
 use bouncer_runtime::proxy::inspect;
 use bouncer_runtime::tools::{Change, Lock, LockedTool};
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 /// What to pin, and where.
@@ -24,22 +25,31 @@ pub struct PinOptions {
     pub timeout: Duration,
 }
 
-/// Writes the lock file. Exit code 1 if it has other tools and `force` is off, 2 for
-/// errors; both leave the file as it was.
-#[must_use]
-pub fn run(options: &PinOptions) -> ExitCode {
-    match pin(options) {
-        Ok(Pinned::Written(summary)) => {
-            anstream::println!("{summary}");
-            ExitCode::SUCCESS
+/// Runs the command.
+pub fn command(args: PinArgs) -> Outcome {
+    run(&PinOptions {
+        upstream: Upstream::new(args.config, args.upstream_name, args.command),
+        server: args.server,
+        output: args.output,
+        force: args.force,
+        timeout: Duration::from_secs(args.timeout),
+    })
+}
+
+/// Writes the lock file. Exit code 1 if it has other tools and `force` is off.
+///
+/// # Errors
+/// If the tools cannot be read, or the lock cannot be read or written. The lock is
+/// then as it was.
+pub fn run(options: &PinOptions) -> Outcome {
+    match pin(options).map_err(Failure::Message)? {
+        Pinned::Written(summary) => {
+            writeln!(anstream::stdout(), "{summary}")?;
+            Ok(0)
         }
-        Ok(Pinned::Differs(summary)) => {
-            anstream::eprintln!("{summary}");
-            ExitCode::from(1)
-        }
-        Err(why) => {
-            anstream::eprintln!("error: {why}");
-            ExitCode::from(2)
+        Pinned::Differs(summary) => {
+            writeln!(anstream::stderr(), "{summary}")?;
+            Ok(ERROR)
         }
     }
 }
@@ -105,6 +115,13 @@ fn pin(options: &PinOptions) -> Result<Pinned, String> {
         "`{shown}` has other tools and was left as it is; look at the changes and accept them with `--force`"
     );
     Ok(Pinned::Differs(summary))
+}
+
+fn read_lock(path: &Path) -> Result<Lock, String> {
+    let shown = path.display();
+    let text =
+        std::fs::read_to_string(path).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
+    Lock::parse(&text).map_err(|error| format!("`{shown}`: {error}"))
 }
 
 /// Replaces the file at once, so that nobody reads half a lock.
