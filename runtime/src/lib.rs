@@ -7,12 +7,15 @@
 //! and an MCP server ([`proxy`]).
 
 pub mod address;
+pub mod audit;
 pub mod gate;
 pub mod json;
 pub mod number;
 pub mod path;
 pub mod plan;
 pub mod provenance;
+#[cfg(feature = "proxy")]
+pub mod proxy;
 #[cfg(feature = "sql")]
 pub mod sql;
 pub mod text;

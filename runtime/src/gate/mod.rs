@@ -13,7 +13,7 @@ mod sink;
 mod tool;
 mod walk;
 
-pub use call::Call;
+pub use call::{Call, CallError, CallMessage};
 pub use conversation::{Conversation, DEFAULT_PROVENANCE_LIMIT};
 pub use decision::{Approvable, Decision, Permit, Position, Question};
 

@@ -1,0 +1,220 @@
+//! One judgement of one call and what follows at once: the audit line, then the call
+//! goes out or the denial goes back. Nothing here waits, so nothing can come between.
+
+use super::denial::{self, Denial};
+use super::envelope::Id;
+use super::log::{note, visible};
+use super::mediator::Mediator;
+use super::session::{Approval, Judge};
+use super::table::Kind;
+use crate::audit::{Arguments, Entry, Outcome};
+use crate::gate::{Attempt, CallMessage};
+use crate::{Stage, Verdict};
+use std::time::{Duration, Instant};
+
+/// A call and what surrounds it.
+#[derive(Debug)]
+pub(super) struct Case<'a> {
+    pub id: Option<Id<'a>>,
+    pub call: &'a CallMessage<'a>,
+    /// Counts the calls of the conversation.
+    pub number: u64,
+    pub received: Instant,
+}
+
+/// What was found about a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub verdict: Verdict,
+    pub stage: Stage,
+    pub code: &'static str,
+    pub reason: String,
+    /// `file:line:column`.
+    pub at: Option<String>,
+    pub approval: Approval,
+}
+
+impl Finding {
+    /// A denial for a reason of the proxy's own.
+    pub(super) fn own(reason: &str) -> Self {
+        Self {
+            verdict: Verdict::Deny,
+            stage: Stage::Default,
+            code: "proxy",
+            reason: reason.to_owned(),
+            at: None,
+            approval: Approval::Never,
+        }
+    }
+
+    /// The denial that an ask ends in, and why it did.
+    pub(super) fn because(&self, why: &str) -> Self {
+        Self {
+            verdict: Verdict::Deny,
+            reason: format!("{}; {why}", self.reason),
+            approval: Approval::Never,
+            ..self.clone()
+        }
+    }
+}
+
+impl<J: Judge> Mediator<J> {
+    /// Judges, logs, and forwards or denies. Some: a human has to be asked first.
+    pub(super) fn attempt(&self, case: &Case<'_>, attempt: Attempt) -> Option<Finding> {
+        if self.upstream.is_closed() {
+            self.block(case, &Finding::own(&self.gone()), Outcome::Blocked);
+            return None;
+        }
+        let call = case.call.call();
+        let mut judge = self.judge.borrow_mut();
+        let judgement = judge.judge(&call, attempt);
+        let finding = Finding {
+            verdict: judgement.verdict,
+            stage: judgement.stage,
+            code: judgement.code,
+            reason: judgement.reason,
+            at: judgement.at,
+            approval: judgement.approval,
+        };
+        match (finding.verdict, judgement.permit) {
+            (Verdict::Allow, Some(permit)) => {
+                if self.log(case, &finding, Outcome::Forwarded) {
+                    self.note_forwarded(case);
+                    self.upstream.forward(&permit);
+                } else {
+                    self.deny(case, &finding.because("the audit log cannot be written"));
+                }
+                None
+            }
+            (Verdict::Ask, _) => self.ask_or_deny(case, finding),
+            // An allow without a permit is a fault of the gate: it blocks.
+            _ => {
+                self.block(case, &finding, Outcome::Blocked);
+                None
+            }
+        }
+    }
+
+    fn note_forwarded(&self, case: &Case<'_>) {
+        if let Some(id) = &case.id {
+            let tool = case.call.tool().to_owned();
+            let mut table = self.table.borrow_mut();
+            table.open(id.key.clone(), id.raw, Kind::Call { tool });
+        }
+    }
+
+    /// Some: somebody can be asked.
+    fn ask_or_deny(&self, case: &Case<'_>, finding: Finding) -> Option<Finding> {
+        if let Some(why) = self.cannot_ask(case, &finding) {
+            self.log(case, &finding, Outcome::NobodyToAsk);
+            self.deny(case, &finding.because(why));
+            return None;
+        }
+        if !self.log(case, &finding, Outcome::Asked) {
+            self.deny(case, &finding.because("the audit log cannot be written"));
+            return None;
+        }
+        Some(finding)
+    }
+
+    /// Why nobody can be asked, if so.
+    fn cannot_ask(&self, case: &Case<'_>, finding: &Finding) -> Option<&'static str> {
+        if finding.approval == Approval::Never {
+            return Some("there is nothing that a human could vouch for");
+        }
+        if case.id.is_none() {
+            return Some("a human has to approve it, and nobody waits for the answer");
+        }
+        if !self.table.borrow().client.asks_humans {
+            return Some(
+                "a human has to approve it, and this client cannot ask one (it does not offer form elicitation)",
+            );
+        }
+        None
+    }
+
+    /// Logs a denial and sends it.
+    pub(super) fn block(&self, case: &Case<'_>, finding: &Finding, outcome: Outcome) {
+        // A denial needs no log line to be safe; that the line is missing was said.
+        self.log(case, finding, outcome);
+        self.deny(case, finding);
+    }
+
+    /// Logs that the client took a call back; nobody waits for an answer.
+    pub(super) fn log_cancelled(&self, case: &Case<'_>) {
+        let finding = Finding::own("the client took the call back");
+        self.log(case, &finding, Outcome::Cancelled);
+    }
+
+    fn deny(&self, case: &Case<'_>, finding: &Finding) {
+        let Some(id) = &case.id else {
+            return;
+        };
+        let denial = Denial {
+            stage: finding.stage,
+            code: finding.code,
+            reason: &finding.reason,
+            at: finding.at.as_deref(),
+        };
+        self.client.push(&if case.call.is_task() {
+            denial.error(id.raw)
+        } else {
+            denial.tool_result(id.raw)
+        });
+    }
+
+    /// Writes an audit line; `false` if that failed.
+    fn log(&self, case: &Case<'_>, finding: &Finding, outcome: Outcome) -> bool {
+        let arguments = case.call.arguments();
+        self.write_audit(&Entry {
+            call: case.number,
+            server: self.server.as_deref(),
+            tool: Some(case.call.tool()),
+            arguments: arguments.map_or(Arguments::Absent, Arguments::Json),
+            verdict: finding.verdict,
+            contract: finding.stage,
+            code: finding.code,
+            reason: &finding.reason,
+            at: finding.at.as_deref(),
+            outcome,
+            latency: case.received.elapsed(),
+        })
+    }
+
+    fn write_audit(&self, entry: &Entry<'_>) -> bool {
+        let written = self.audit.borrow_mut().write(entry);
+        if let Err(error) = &written {
+            let error = error.to_string();
+            note(format_args!(
+                "the audit log cannot be written: {}",
+                visible(&error)
+            ));
+        }
+        written.is_ok()
+    }
+
+    /// Logs and answers a line that holds no call this proxy can judge.
+    pub(super) async fn refuse(&self, line: &[u8], answer: &[u8], why: &str) {
+        self.write_audit(&Entry {
+            call: self.next_call(),
+            server: self.server.as_deref(),
+            tool: None,
+            arguments: Arguments::Garbage(line),
+            verdict: Verdict::Deny,
+            contract: Stage::Malformed,
+            code: "malformed",
+            reason: why,
+            at: None,
+            outcome: Outcome::Blocked,
+            latency: Duration::ZERO,
+        });
+        self.client.room().await;
+        self.client.push(answer);
+    }
+
+    /// Like [`Mediator::refuse`], with an error for `id`.
+    pub(super) async fn refuse_one(&self, line: &[u8], id: Option<&[u8]>, code: i32, why: &str) {
+        let answer = denial::error(id.unwrap_or(b"null"), code, why, None);
+        self.refuse(line, &answer, why).await;
+    }
+}

@@ -1,0 +1,40 @@
+//! Stands between an MCP client and one MCP server that speaks over standard input
+//! and output.
+//!
+//! Newline-delimited JSON-RPC in both directions. What need not be understood passes
+//! byte for byte; a `tools/call` is judged and can only be written upstream with a
+//! [`Permit`](crate::gate::Permit); everything that reaches the agent is recorded
+//! first. Knows nothing of how a plan is made or loaded.
+
+mod calls;
+mod conduct;
+mod denial;
+mod elicit;
+mod envelope;
+mod frame;
+mod from_client;
+mod from_server;
+mod id;
+mod inspect;
+mod judging;
+mod line;
+mod listing;
+mod log;
+mod mediator;
+mod outbox;
+mod own;
+mod process;
+mod run;
+mod session;
+mod table;
+#[cfg(unix)]
+mod unix;
+mod upstream;
+
+pub use inspect::{InspectError, inspect};
+pub use mediator::Settings;
+pub use process::ServerCommand;
+pub use run::{Proxy, conversation_id};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! Runs the proxy between this process's standard streams and one server.
+
+use super::conduct::{End, Streams, conduct};
+use super::mediator::{Mediator, Settings};
+use super::process::{Server, ServerCommand};
+use super::session::{Judge, Session};
+use super::{id, unix};
+use crate::audit::Audit;
+use crate::gate::Gate;
+use crate::tools::Lock;
+use std::io;
+use std::rc::Rc;
+use tokio::task::LocalSet;
+
+/// Everything a proxy needs.
+#[derive(Debug)]
+pub struct Proxy {
+    /// Judges the calls.
+    pub gate: Gate,
+    /// The accepted tools, if they are locked.
+    pub lock: Option<Lock>,
+    /// Where verdicts are logged.
+    pub audit: Audit,
+    /// The name that the policy knows the server by.
+    pub server: Option<String>,
+    /// How to start the server.
+    pub command: ServerCommand,
+    /// How to behave.
+    pub settings: Settings,
+}
+
+/// A name for one run, which nobody can guess: 32 hex digits.
+#[must_use]
+pub fn conversation_id() -> String {
+    id::unguessable()
+}
+
+impl Proxy {
+    /// Starts the server and passes messages until one side ends. Returns the exit
+    /// code: the server's own if the server ended first, 128 and the signal if the
+    /// process was told to stop, else 0.
+    ///
+    /// # Errors
+    /// If the server or the runtime cannot be started.
+    pub fn run(self) -> io::Result<u8> {
+        let session = Session::new(self.gate, self.server.clone(), self.lock);
+        let (audit, server, settings) = (self.audit, self.server, self.settings);
+        let mediator = Mediator::new(session, audit, server, settings);
+        run_between(&mediator, &self.command)
+    }
+}
+
+/// Runs a mediator between the standard streams and a server.
+pub(super) fn run_between<J: Judge + 'static>(
+    mediator: &Rc<Mediator<J>>,
+    command: &ServerCommand,
+) -> io::Result<u8> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let code = LocalSet::new().block_on(&runtime, serve(mediator, command));
+    // A thread may still be reading the client's terminal.
+    runtime.shutdown_background();
+    code
+}
+
+async fn serve<J: Judge + 'static>(
+    mediator: &Rc<Mediator<J>>,
+    command: &ServerCommand,
+) -> io::Result<u8> {
+    let stop = unix::told_to_stop()?;
+    let (process, server_in, server_out) = Server::start(command)?;
+    let grace = mediator.settings.grace;
+    let streams = Streams {
+        client_in: unix::stdin(),
+        client_out: unix::stdout(),
+        server_in,
+        server_out,
+    };
+    let (end, farewell) = conduct(mediator, streams, stop).await;
+    let status = process.end(grace).await;
+    farewell.say(&mediator.client, grace).await;
+    Ok(match end {
+        End::Client => 0,
+        End::Server => status.map_or(1, unix::exit_code),
+        End::Stopped(code) => code,
+    })
+}

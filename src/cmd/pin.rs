@@ -1,0 +1,138 @@
+//! `bouncer pin`: writes down the tools of a server as accepted.
+
+use super::client_config::Upstream;
+use crate::cli::PinArgs;
+use crate::output::{ERROR, Failure, Outcome};
+use bouncer_runtime::proxy::inspect;
+use bouncer_runtime::tools::{Change, Lock, LockedTool};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What to pin, and where.
+#[derive(Clone, Debug)]
+pub struct PinOptions {
+    /// How to start the server.
+    pub upstream: Upstream,
+    /// The name to write into the lock; the configuration's if there is none.
+    pub server: Option<String>,
+    /// The lock file.
+    pub output: PathBuf,
+    /// Overwrite tools that differ from what the lock has.
+    pub force: bool,
+    /// How long the server may take to list its tools.
+    pub timeout: Duration,
+}
+
+/// Runs the command.
+pub fn command(args: PinArgs) -> Outcome {
+    run(&PinOptions {
+        upstream: Upstream::new(args.config, args.upstream_name, args.command),
+        server: args.server,
+        output: args.output,
+        force: args.force,
+        timeout: Duration::from_secs(args.timeout),
+    })
+}
+
+/// Writes the lock file. Exit code 1 if it has other tools and `force` is off.
+///
+/// # Errors
+/// If the tools cannot be read, or the lock cannot be read or written. The lock is
+/// then as it was.
+pub fn run(options: &PinOptions) -> Outcome {
+    match pin(options).map_err(Failure::Message)? {
+        Pinned::Written(summary) => {
+            writeln!(anstream::stdout(), "{summary}")?;
+            Ok(0)
+        }
+        Pinned::Differs(summary) => {
+            writeln!(anstream::stderr(), "{summary}")?;
+            Ok(ERROR)
+        }
+    }
+}
+
+enum Pinned {
+    Written(String),
+    Differs(String),
+}
+
+fn pin(options: &PinOptions) -> Result<Pinned, String> {
+    let command = options.upstream.command()?;
+    let server = options
+        .server
+        .as_deref()
+        .or_else(|| options.upstream.name());
+    let older = match options.output.exists().then(|| read_lock(&options.output)) {
+        // With `--force` a damaged lock is replaced like any other.
+        Some(Err(_)) if options.force => None,
+        Some(lock) => Some(lock?),
+        None => None,
+    };
+    let tools = inspect(&command, options.timeout)
+        .map_err(|error| format!("`{}`: {error}", command.program.display()))?;
+    let mut lock = Lock::new(server, tools);
+    let shown = options.output.display();
+    let count = lock.tools.len();
+    let Some(older) = older else {
+        write(&options.output, &lock)?;
+        let summary = format!("pinned {count} tools in `{shown}`");
+        return Ok(Pinned::Written(summary));
+    };
+    // Other servers' tools stay.
+    let is_ours = |tool: &&LockedTool| tool.server.as_deref() == server;
+    let is_new = !older.tools.iter().any(|tool| is_ours(&tool));
+    let others = older.tools.iter().filter(|tool| !is_ours(tool));
+    lock.tools.extend(others.cloned());
+    let changes = lock.changes(&older);
+    if changes.is_empty() {
+        let summary = format!("`{shown}` is up to date: {count} tools");
+        return Ok(Pinned::Written(summary));
+    }
+    let mut summary = String::new();
+    for (change, tool) in &changes {
+        let word = match change {
+            Change::Added => "added",
+            Change::Removed => "removed",
+            Change::Changed => "changed",
+        };
+        // Names are the server's: escaped, so that they cannot forge this text.
+        let _ = write!(summary, "{word:8} {:?}", tool.definition.name);
+        if let Some(server) = &tool.server {
+            let _ = write!(summary, " of {server:?}");
+        }
+        summary.push('\n');
+    }
+    if options.force || is_new {
+        write(&options.output, &lock)?;
+        let _ = write!(summary, "pinned {count} tools in `{shown}`");
+        return Ok(Pinned::Written(summary));
+    }
+    let _ = write!(
+        summary,
+        "`{shown}` has other tools and was left as it is; look at the changes and accept them with `--force`"
+    );
+    Ok(Pinned::Differs(summary))
+}
+
+fn read_lock(path: &Path) -> Result<Lock, String> {
+    let shown = path.display();
+    let text =
+        std::fs::read_to_string(path).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
+    Lock::parse(&text).map_err(|error| format!("`{shown}`: {error}"))
+}
+
+/// Replaces the file at once, so that nobody reads half a lock.
+fn write(path: &Path, lock: &Lock) -> Result<(), String> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let draft = path.with_file_name(name);
+    std::fs::write(&draft, lock.to_text())
+        .and_then(|()| std::fs::rename(&draft, path))
+        .map_err(|error| {
+            let _ = std::fs::remove_file(&draft);
+            format!("cannot write `{}`: {error}", path.display())
+        })
+}
