@@ -4,13 +4,14 @@ use super::{Tally, direction, read_with_arguments, verdict};
 use crate::engine::{Answer, Engine, Make, definitions, reference};
 use crate::reference::json::{self, Json};
 use crate::reference::{RefCall, leaves, paths, shared, text};
+use bouncer_compiler::Options;
 use bouncer_compiler::policy::{Contract, Policy, TrustedForm};
 use bouncer_runtime::gate::Attempt;
 use bouncer_runtime::{Stage, Verdict};
 use serde_json::{Value, json};
 
 fn load(yaml: &str, packs: bool, heuristics: bool) -> Result<Policy, String> {
-    super::interim::load(yaml, packs, heuristics)
+    super::policy(yaml, &Options { packs, heuristics })
 }
 
 /// An engine with the case's tools pinned, its outputs recorded, its approvals given.
