@@ -166,8 +166,7 @@ const CLASSES: &[Class] = &[
         |seen| seen.contract == "pinning" && seen.ours.stage != Stage::Pinning,
     ),
     stricter("objects are no values for a constraint", |seen| {
-        seen.ours.stage == Stage::Constraint
-            && constrained(seen).any(|node| leaves::holds_object(node))
+        seen.ours.stage == Stage::Constraint && constrained(seen).any(leaves::holds_object)
     }),
     Class {
         name: "lists are judged per element by constraints",
