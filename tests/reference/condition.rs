@@ -209,8 +209,14 @@ impl Judge<'_> {
         let forms = [text::plain(text), text::canonical(text)];
         let readings: Option<Vec<Vec<String>>> = match view {
             View::Value => unreachable!("not a view"),
-            View::Host => forms.iter().map(|form| Some(vec![shared::host(form)?])).collect(),
-            View::Domain => forms.iter().map(|form| Some(vec![shared::domain(form)?])).collect(),
+            View::Host => forms
+                .iter()
+                .map(|form| Some(vec![shared::host(form)?]))
+                .collect(),
+            View::Domain => forms
+                .iter()
+                .map(|form| Some(vec![shared::domain(form)?]))
+                .collect(),
             View::SqlVerb(dialect) => shared::sql_verbs(text, dialect).map(|verbs| vec![verbs]),
             View::SqlTable(dialect) => shared::sql_tables(text, dialect).map(|names| vec![names]),
         };
