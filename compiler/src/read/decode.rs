@@ -18,6 +18,8 @@ pub(crate) struct Cx<'a> {
     pub dialect: Dialect,
     /// Why it is read so, for messages at the top level.
     pub because: String,
+    /// The file is a pack: what it leaves out may be for the user to add.
+    pub built_in: bool,
 }
 
 /// Where a mapping stands.

@@ -71,6 +71,7 @@ pub(crate) fn user_file(file: u32, sources: &SourceMap, sink: &mut Sink) -> File
         sink,
         dialect,
         because,
+        built_in: false,
     };
     match dialect {
         Dialect::Contracts => contracts::read(&mut cx, &root),
@@ -103,6 +104,7 @@ fn native_tree<T: Default>(
         sink,
         dialect: Dialect::Native,
         because: String::new(),
+        built_in: true,
     };
     read(&mut cx, &root)
 }
