@@ -220,7 +220,7 @@ impl Judge<'_> {
             View::SqlVerb(dialect) => shared::sql_verbs(text, dialect).map(|verbs| vec![verbs]),
             View::SqlTable(dialect) => shared::sql_tables(text, dialect).map(|names| vec![names]),
         };
-        let Some(readings) = readings.filter(|all| !all.iter().any(Vec::is_empty)) else {
+        let Some(readings) = readings else {
             return vec![UNKNOWN];
         };
         let holds = |value: &String| match op {
@@ -236,7 +236,7 @@ impl Judge<'_> {
             .iter()
             .map(|values| Outcome {
                 may: values.iter().any(holds),
-                must: values.iter().all(holds),
+                must: !values.is_empty() && values.iter().all(holds),
             })
             .collect()
     }

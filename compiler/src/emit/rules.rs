@@ -187,10 +187,19 @@ fn pattern_error(policy: &Policy, group: &Group, op: Option<&Op>, message: &str)
 fn class(op: &Op, view: u32) -> u32 {
     match op {
         Op::Equals(_) if matches!(view, VIEW_COUNT | VIEW_CALLS) => TEST_CLASS_OWN,
+        // Comparing with text is a test of text; comparing with numbers, bools and null is
+        // something that every type can answer.
+        Op::Equals(Scalar::Str(_)) => TEST_CLASS_TEXT,
+        Op::In(items) if items.iter().any(is_textual) => TEST_CLASS_TEXT,
         Op::Equals(_) | Op::In(_) => TEST_CLASS_EQUALITY,
         Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) | Op::Within(_) => TEST_CLASS_TEXT,
         Op::Compare(..) | Op::Exists | Op::Type(_) | Op::Provenance(_) => TEST_CLASS_OWN,
     }
+}
+
+/// Whether a list item is text or a pattern over text.
+const fn is_textual(item: &ListItem) -> bool {
+    matches!(item, ListItem::Scalar(Scalar::Str(_)) | ListItem::AtDomain(_) | ListItem::Below(_))
 }
 
 fn add_scalar(literals: &mut LiteralSetBuilder, scalar: &Scalar, test: u32) {

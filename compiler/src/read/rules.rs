@@ -163,6 +163,15 @@ fn glob(cx: &mut Cx<'_>, node: &Node) -> Option<ToolGlob> {
                 .help("globs are compared byte for byte: retype it without them"),
         );
     }
+    if !native && let Some(at) = pattern.find('?') {
+        let place = patterns::within(cx, node.span, pattern, at, pattern.len());
+        let message = format!("`tool` {} holds a `?`, which no tool name does", quote(pattern));
+        cx.report(Diagnostic::new(Code::GLOB, place, message).help(
+            "only `*` is special here, and border-patrol read `?` as \"the character before, or \
+             nothing\"; write one rule per name, or a native policy (`version: 1`), where `?` is any one character",
+        ));
+        return None;
+    }
     if native && let Err((at, message)) = check_glob(pattern) {
         let place = patterns::within(cx, node.span, pattern, at, pattern.len());
         let message = format!("`tool` {} is not a glob: {message}", quote(pattern));

@@ -172,6 +172,20 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         signatures.push(Signature { path, start: start as u32, end: events.len() as u32 });
     }
 
+    /// Judges an object at the end of `path`: no constraint is satisfied by one, also
+    /// when it holds no leaf.
+    pub fn object_at(&mut self, path: u32) {
+        for (index, constraint) in self.constraints.iter().enumerate() {
+            let index = index as u32;
+            let earlier = self.scratch.failed_constraint.is_some_and(|failed| failed <= index);
+            if constraint.path.get() == path && !earlier {
+                self.scratch.failed_constraint = Some(index);
+                self.scratch.failed_value.clear();
+                self.scratch.failed_value.push_str("{…}");
+            }
+        }
+    }
+
     /// Notes the first constraint, in the contract's order, that the leaf fails.
     fn check_constraints(&mut self, path: u32, through: bool) -> Result<(), Corrupt> {
         for (index, constraint) in self.constraints.iter().enumerate() {
@@ -196,6 +210,10 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         let EvalScratch { raw, nfa, .. } = &mut *self.scratch;
         if constraint.kind.get() == 1 {
             let mut matched = false;
+            // What a null means to a server is anybody's guess.
+            if self.forms.kind == Kind::Null {
+                return Ok(false);
+            }
             run(self.tables, constraint.automaton.get(), raw, nfa, |_| matched = true)?;
             return Ok(matched);
         }
@@ -477,9 +495,6 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     /// Tests of the values that a query has: its verbs or tables.
     fn sql_view(&mut self, dimension: &Dimension, view: u32, through: bool) -> Result<(), Corrupt> {
         let Some(values) = self.sql_values(view) else { return self.unreadable(dimension) };
-        if values.is_empty() {
-            return self.unreadable(dimension);
-        }
         for value in &values {
             self.scratch.view.clear();
             self.scratch.view.push_str(value);

@@ -70,6 +70,10 @@ impl Gate {
     /// are changed. Pinning a server again replaces its pins.
     pub fn pin(&mut self, server: Option<&str>, tools: &[ToolDefinition], lock: Option<&Lock>) {
         self.listed = true;
+        let prefix = tool_key(server, "");
+        // The server's earlier pins go; a tool that comes back keeps its place, and with
+        // it what conversations have counted.
+        let earlier: HashMap<String, u32> = self.names.extract_if(|key, _| key.starts_with(&prefix)).collect();
         for definition in tools {
             let locked = lock.map(|lock| lock.find(server, &definition.name));
             let status = match locked {
@@ -85,13 +89,13 @@ impl Gate {
                 tool.digest = locked.digest;
             }
             let key = tool_key(server, &definition.name);
-            match self.names.get(&key).and_then(|&index| self.tools.get_mut(index as usize)) {
+            let place = earlier.get(&key).or_else(|| self.names.get(&key)).copied();
+            let index = place.unwrap_or(self.tools.len() as u32);
+            match self.tools.get_mut(index as usize) {
                 Some(slot) => *slot = tool,
-                None => {
-                    self.names.insert(key, self.tools.len() as u32);
-                    self.tools.push(tool);
-                }
+                None => self.tools.push(tool),
             }
+            self.names.insert(key, index);
         }
     }
 

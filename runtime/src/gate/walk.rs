@@ -76,7 +76,7 @@ pub(super) fn walk<'a>(
     walk.scratch.leaves.clear();
     reader.open_object()?;
     walk.scratch.active.push(0);
-    walk.open(false, 0, Step::Root, NO_SINK, (0, 0))?;
+    walk.open(false, 0, Step::Root, NO_SINK, (0, 0), evaluator)?;
     let mut key: Option<Text<'a>> = None;
     while let Some(event) = reader.next()? {
         match event {
@@ -113,7 +113,15 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 
     /// Opens a container whose positions start at `active`.
-    fn open(&mut self, array: bool, active: usize, step: Step, sink: u32, top: (u32, u32)) -> Result<(), Corrupt> {
+    fn open(
+        &mut self,
+        array: bool,
+        active: usize,
+        step: Step,
+        sink: u32,
+        top: (u32, u32),
+        evaluator: &mut Evaluator<'_, '_>,
+    ) -> Result<(), Corrupt> {
         if !array {
             // What lies below an object at the end of a path is reached through it.
             let end = self.scratch.active.len();
@@ -123,6 +131,7 @@ impl<'a> Walk<'_, '_, 'a> {
                     let path = at(self.tables.path_nodes, entry)?.path.get();
                     if path != NONE {
                         self.scratch.active.push(path | BELOW);
+                        evaluator.object_at(path);
                     }
                 }
             }
@@ -212,6 +221,11 @@ impl<'a> Walk<'_, '_, 'a> {
         Ok(())
     }
 
+    /// The path that ends at a position, or that it lies below; [`NONE`] if none does.
+    fn path_of(&self, entry: u32) -> Result<u32, Corrupt> {
+        if entry & BELOW == 0 { Ok(at(self.tables.path_nodes, entry)?.path.get()) } else { Ok(entry & !BELOW) }
+    }
+
     /// Pushes a position unless it is there already since `from`.
     fn push_once(&mut self, from: usize, entry: u32) {
         let present = self.scratch.active.get(from..).is_some_and(|seen| seen.contains(&entry));
@@ -258,8 +272,8 @@ impl<'a> Walk<'_, '_, 'a> {
             }
         };
         let (kind, text) = match event {
-            Event::ObjectStart => return Ok(self.open(false, active, step, sink, top)?),
-            Event::ArrayStart => return Ok(self.open(true, active, step, sink, top)?),
+            Event::ObjectStart => return Ok(self.open(false, active, step, sink, top, evaluator)?),
+            Event::ArrayStart => return Ok(self.open(true, active, step, sink, top, evaluator)?),
             Event::String(text) => (Kind::String, LeafText::Json(text)),
             Event::Number(text) => (Kind::Number, LeafText::Plain(text)),
             Event::Bool(value) => (Kind::Bool, LeafText::Plain(if value { "true" } else { "false" })),
@@ -288,12 +302,22 @@ impl<'a> Walk<'_, '_, 'a> {
             evaluator.begin_leaf(kind, &text);
             for position in active..end {
                 let Some(&entry) = self.scratch.active.get(position) else { return Err(WalkError::Corrupt) };
-                let (path, through) = if entry & BELOW == 0 {
-                    (at(self.tables.path_nodes, entry)?.path.get(), false)
-                } else {
-                    (entry & !BELOW, true)
-                };
-                if path != NONE {
+                let path = self.path_of(entry)?;
+                if path == NONE {
+                    continue;
+                }
+                // A leaf that stands on one path in two ways counts once, and as
+                // reached through an object if either way leads through one.
+                let mut through = entry & BELOW != 0;
+                let mut counted = false;
+                for other in active..end {
+                    let Some(&twin) = self.scratch.active.get(other) else { return Err(WalkError::Corrupt) };
+                    if other != position && self.path_of(twin)? == path {
+                        through |= twin & BELOW != 0;
+                        counted |= other < position;
+                    }
+                }
+                if !counted {
                     evaluator.leaf(path, through)?;
                 }
             }
