@@ -130,7 +130,9 @@ fn first_line(cx: &Cx<'_>, span: Span) -> Span {
     let length = text.find('\n').unwrap_or(text.len());
     let length = text.get(..length).map_or(0, |line| line.trim_end().len());
     Span {
-        end: span.start.saturating_add(u32::try_from(length).unwrap_or(0)),
+        end: span
+            .start
+            .saturating_add(u32::try_from(length).unwrap_or(0)),
         ..span
     }
 }
@@ -157,7 +159,10 @@ fn glob(cx: &mut Cx<'_>, node: &Node) -> Option<ToolGlob> {
         .chars()
         .any(|c| c.is_control() || c.is_whitespace() || is_invisible(c))
     {
-        let message = format!("`tool` {} holds white space or hidden characters", quote(pattern));
+        let message = format!(
+            "`tool` {} holds white space or hidden characters",
+            quote(pattern)
+        );
         cx.report(
             Diagnostic::new(Code::ODD_GLOB, node.span, message)
                 .help("globs are compared byte for byte: retype it without them"),
@@ -336,7 +341,17 @@ mod tests {
 
     #[test]
     fn globs_are_checked() {
-        for good in ["*", "a?b", "[a-z]*", "[!a]", "[]]", "[]a]", "[[]", "[a-]", "é[à-ü]"] {
+        for good in [
+            "*",
+            "a?b",
+            "[a-z]*",
+            "[!a]",
+            "[]]",
+            "[]a]",
+            "[[]",
+            "[a-]",
+            "é[à-ü]",
+        ] {
             assert_eq!(check_glob(good), Ok(()), "{good}");
         }
         for bad in ["[", "[]", "[!]", "a[b", "[z-a]"] {
