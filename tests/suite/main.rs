@@ -15,6 +15,7 @@ mod reference;
 mod generate;
 
 mod complete;
+mod corpus;
 mod engine;
 mod equivalence;
 mod vectors;
