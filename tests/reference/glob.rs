@@ -17,10 +17,14 @@ fn from(pattern: &[char], name: &[char], native: bool) -> bool {
         '*' => (0..=name.len()).any(|taken| from(rest, &name[taken..], native)),
         '?' if native => !name.is_empty() && from(rest, &name[1..], native),
         '[' if native && rest.contains(&']') => {
-            let negated = matches!(rest.first(), Some('!' | '^'));
+            let negated = rest.first() == Some(&'!');
             let items = &rest[usize::from(negated)..];
             // A `]` at the start is a member of the set.
-            let end = items.iter().skip(1).position(|c| *c == ']').map_or(0, |at| at + 1);
+            let end = items
+                .iter()
+                .skip(1)
+                .position(|c| *c == ']')
+                .map_or(0, |at| at + 1);
             !name.is_empty()
                 && class(&items[..end], name[0]) != negated
                 && from(&items[end + 1..], &name[1..], native)
