@@ -301,16 +301,17 @@ fn equal(value: &Scalar, form: &str, literal: &Scalar, by_text: bool) -> bool {
     }
 }
 
-/// `*@corp.com` over a whole text: one `@`, something reasonable before it.
+/// `*@corp.com` over a whole text: one `@`, and before it nothing that could end the
+/// host of a URL or route mail elsewhere.
 pub fn at_domain(text: &str, domain: &str) -> bool {
     let parts: Vec<&str> = text.split('@').collect();
     let [local, after] = parts[..] else {
         return false;
     };
     !local.is_empty()
-        && !local
+        && local
             .chars()
-            .any(|c| c.is_whitespace() || c.is_control() || "<>,;\"".contains(c))
+            .all(|c| c.is_ascii_alphanumeric() || "+-._='~*&$^".contains(c))
         && after.eq_ignore_ascii_case(domain)
 }
 

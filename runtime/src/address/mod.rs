@@ -144,14 +144,15 @@ fn host_name(name: &str, out: &mut String) -> Result<(), Malformed> {
 }
 
 /// The domain of a value that is one bare address and nothing else: exactly one `@`, a
-/// local part without white space, control characters or any of `<>,;"`. As written,
-/// not folded. Linear; does not allocate.
+/// local part that no reader can take for anything but a name. What could end a host in
+/// a URL (`/`, `?`, `#`, `:`, a back-slash) or route mail elsewhere (`%`, `!`) is refused:
+/// `https://evil.org/x@corp.com` leads to `evil.org`. As written, not folded. Linear; does
+/// not allocate.
 #[must_use]
 pub fn at_domain(value: &str) -> Option<&str> {
     let (local, domain) = value.split_once('@')?;
-    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !"<>,;\"".contains(c);
-    let bare = !local.is_empty() && local.chars().all(plain) && !domain.is_empty() && !domain.contains('@');
-    bare.then_some(domain)
+    let bare = shapes::is_local(local) && !local.contains('#') && !domain.is_empty();
+    (bare && !domain.contains('@')).then_some(domain)
 }
 
 #[cfg(test)]
@@ -166,6 +167,25 @@ mod tests {
     fn domain_of(value: &str) -> Result<String, Malformed> {
         let mut out = String::from("left over");
         domain(value, &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn a_pattern_for_addresses_takes_no_urls() {
+        assert_eq!(at_domain("a.b+c@Corp.com"), Some("Corp.com"));
+        for value in [
+            "https://evil.org/x@corp.com",
+            "evil.org/?x@corp.com",
+            "evil.org#x@corp.com",
+            "evil.org\\@corp.com",
+            "evil.org:25@corp.com",
+            "evil.org!x@corp.com",
+            "x%evil.org@corp.com",
+            "a@b@corp.com",
+            "@corp.com",
+            "a b@corp.com",
+        ] {
+            assert_eq!(at_domain(value), None, "{value}");
+        }
     }
 
     #[test]
