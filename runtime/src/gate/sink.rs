@@ -231,8 +231,7 @@ impl SinkGate<'_, '_> {
             }
         }
         for leaf in leaves {
-            let undeclared = leaf.sink == NO_SINK && !matches!(leaf.kind, LeafKind::Key { .. });
-            if declared && !undeclared {
+            if declared && leaf.sink != NO_SINK {
                 continue;
             }
             if let Some(verdict) = self.leaf(leaf, None, declared, scratch, &mut pass)? {
