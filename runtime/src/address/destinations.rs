@@ -6,7 +6,8 @@
 //! the whole value is handed out as well.
 
 use super::shapes::{
-    encoded_at, escape, has_domain_shape, is_address, is_local_char, scheme_end, strip_scheme,
+    encoded_at, escape, has_domain_shape, is_address, is_host, is_local_char, scheme_end,
+    strip_scheme,
 };
 use crate::text::{canonical, is_ignorable, is_space};
 use std::cell::Cell;
@@ -68,7 +69,7 @@ pub fn destinations(value: &str, each: &mut dyn FnMut(&str) -> ControlFlow<()>) 
 /// reads like one. Linear time; what it allocates, one buffer a thread, is reused.
 #[must_use]
 pub fn is_destination_shaped(raw: &str) -> bool {
-    if all_shaped(raw) {
+    if all_shaped(raw) || is_odd_address(raw) {
         return true;
     }
     if raw
@@ -80,7 +81,7 @@ pub fn is_destination_shaped(raw: &str) -> bool {
     // One buffer a thread; a long one is not kept.
     let mut text = CANONICAL.take();
     canonical(raw, &mut text);
-    let shaped = all_shaped(&text);
+    let shaped = all_shaped(&text) || is_odd_address(&text);
     if text.capacity() <= KEPT {
         CANONICAL.set(text);
     }
@@ -92,6 +93,27 @@ const KEPT: usize = 1 << 16;
 
 thread_local! {
     static CANONICAL: Cell<String> = const { Cell::new(String::new()) };
+}
+
+/// Whether the whole value is an address in a rarer spelling of mail headers: with a
+/// quoted local part, with a comment, or a named group.
+fn is_odd_address(value: &str) -> bool {
+    let value = value.trim_matches(is_space);
+    if let Some(rest) = value.strip_prefix('"') {
+        return rest
+            .rsplit_once("\"@")
+            .is_some_and(|(_, domain)| is_host(domain));
+    }
+    if let Some((_, rest)) = value.strip_prefix('(').and_then(|v| v.split_once(')')) {
+        return all_shaped(rest);
+    }
+    if let Some((rest, _)) = value.strip_suffix(')').and_then(|v| v.split_once('(')) {
+        return all_shaped(rest);
+    }
+    value
+        .strip_suffix(';')
+        .and_then(|group| group.split_once(':'))
+        .is_some_and(|(name, members)| !name.contains('@') && all_shaped(members))
 }
 
 fn all_shaped(value: &str) -> bool {
@@ -534,7 +556,19 @@ mod tests {
         ] {
             assert!(is_destination_shaped(yes), "{yes:?}");
         }
+        for yes in [
+            "\"a b\"@x.com",
+            "a@x.com (Al)",
+            "(Al) a@x.com",
+            "all: a@x.com, b@y.com;",
+        ] {
+            assert!(is_destination_shaped(yes), "{yes:?}");
+        }
         for no in [
+            "(sic) hello",
+            "note: see a@x.com and b;",
+            "\"hello\"",
+            "f(x)",
             "",
             "hello",
             "please write to a@x.com",
