@@ -203,8 +203,11 @@ fn check_glob(pattern: &str) -> Result<(), (usize, &'static str)> {
         if c != '[' {
             continue;
         }
-        if matches!(chars.get(index), Some((_, '!' | '^'))) {
-            index += 1;
+        match chars.get(index) {
+            Some((_, '!')) => index += 1,
+            // Other globs negate so; here it would be a member like any other.
+            Some((_, '^')) => return Err((at, "a set is negated by `!`, as in `[!a-z]`")),
+            _ => {}
         }
         let first = index;
         let close = (first + 1..chars.len()).find(|&n| matches!(chars.get(n), Some((_, ']'))));
@@ -354,7 +357,7 @@ mod tests {
         ] {
             assert_eq!(check_glob(good), Ok(()), "{good}");
         }
-        for bad in ["[", "[]", "[!]", "a[b", "[z-a]"] {
+        for bad in ["[", "[]", "[!]", "a[b", "[z-a]", "[^a]"] {
             assert!(check_glob(bad).is_err(), "{bad}");
         }
     }
