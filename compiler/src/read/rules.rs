@@ -170,7 +170,10 @@ fn glob(cx: &mut Cx<'_>, node: &Node) -> Option<ToolGlob> {
     }
     if !native && let Some(at) = pattern.find('?') {
         let place = patterns::within(cx, node.span, pattern, at, pattern.len());
-        let message = format!("`tool` {} holds a `?`, which no tool name does", quote(pattern));
+        let message = format!(
+            "`tool` {} holds a `?`, which no tool name does",
+            quote(pattern)
+        );
         cx.report(Diagnostic::new(Code::GLOB, place, message).help(
             "only `*` is special here, and border-patrol read `?` as \"the character before, or \
              nothing\"; write one rule per name, or a native policy (`version: 1`), where `?` is any one character",
