@@ -235,12 +235,12 @@ impl Client {
     fn last_verdict(&self) -> Result<(String, String), Failure> {
         let log = std::fs::read_to_string(&self.audit)
             .map_err(|error| Failure::file("read", &self.audit, &error))?;
-        let verdicts = log
+        let mut lines = log
             .lines()
+            .rev()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let last = verdicts
-            .filter(|line| line.get("verdict").is_some())
-            .last()
+        let last = lines
+            .find(|line| line.get("verdict").is_some())
             .unwrap_or_default();
         let field = |key: &str| {
             last.get(key)

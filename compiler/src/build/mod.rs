@@ -121,10 +121,7 @@ impl Automata {
             return self.build_group(kin, right, covering);
         }
         let position = members.first().map_or(0, |(position, _)| *position);
-        let nfa = nfa.map_err(|error| BuildError {
-            position,
-            message: error.to_string(),
-        })?;
+        let nfa = nfa.map_err(|message| BuildError { position, message })?;
         let count = u32::try_from(members.len()).unwrap_or(u32::MAX);
         let simulated = || nfa::encode(&nfa, kin.anchored);
         let automaton = match dfa {
@@ -161,7 +158,7 @@ impl Automata {
 }
 
 /// The NFA of all patterns.
-fn thompson(hirs: &[Hir]) -> Result<NFA, thompson::BuildError> {
+fn thompson(hirs: &[Hir]) -> Result<NFA, String> {
     thompson::Compiler::new()
         .configure(
             thompson::Config::new()
@@ -169,6 +166,7 @@ fn thompson(hirs: &[Hir]) -> Result<NFA, thompson::BuildError> {
                 .nfa_size_limit(Some(NFA_LIMIT)),
         )
         .build_many_from_hir(hirs)
+        .map_err(|error| error.to_string())
 }
 
 /// The DFA in the plan's layout, if it stays below `limit`.
