@@ -149,7 +149,7 @@ fn texts(node: &Json, visit: &mut impl FnMut(String)) {
     }
 }
 
-/// Leaves that stand under no declared sink.
+/// Leaves and object keys that stand under no declared sink.
 fn undeclared(node: &Json, declared: &[&Json], visit: &mut impl FnMut(String)) {
     if declared.iter().any(|sink| std::ptr::eq(*sink, node)) {
         return;
@@ -161,7 +161,8 @@ fn undeclared(node: &Json, declared: &[&Json], visit: &mut impl FnMut(String)) {
             }
         }
         Json::Object(members) => {
-            for (_, value) in members {
+            for (name, value) in members {
+                visit(name.clone());
                 undeclared(value, declared, visit);
             }
         }

@@ -131,7 +131,7 @@ fn write_constraints(
                 automaton: U32::new(NONE),
                 prefixes,
                 written: writer.text(""),
-                at: pos(Some(param.at)),
+                at: pos(contract.prefixes.first().map(|prefix| prefix.at)),
             };
             writer.constraints.push(record);
         }

@@ -284,11 +284,14 @@ fn add_item(literals: &mut LiteralSetBuilder, item: &ListItem, view: u32, test: 
         ListItem::AtDomain(domain) if matches!(view, VIEW_HOST | VIEW_DOMAIN) => {
             literals.add_value(LITERAL_STRING, domain.to_ascii_lowercase(), test);
         }
+        // The empty domain finds every pattern, for values that cannot be evaluated.
         ListItem::AtDomain(domain) => {
             literals.add_value(LITERAL_AT_DOMAIN, domain.to_ascii_lowercase(), test);
+            literals.add_value(LITERAL_AT_DOMAIN, "", test);
         }
         ListItem::Below(domain) => {
-            literals.add_value(LITERAL_BELOW, domain.to_ascii_lowercase(), test)
+            literals.add_value(LITERAL_BELOW, domain.to_ascii_lowercase(), test);
+            literals.add_value(LITERAL_BELOW, "", test);
         }
     }
 }

@@ -199,6 +199,9 @@ fn glob(cx: &mut Cx<'_>, node: &Node) -> Option<ToolGlob> {
 /// Checks the sets of a native glob: each closed, not empty, ranges ascending. A `]`
 /// right after the `[` (or `[!`) is a member of the set.
 fn check_glob(pattern: &str) -> Result<(), (usize, &'static str)> {
+    if let Some(at) = pattern.find("[^") {
+        return Err((at, "`[^` negates nothing here; write `[!…]`"));
+    }
     let chars: Vec<(usize, char)> = pattern.char_indices().collect();
     let mut index = 0;
     while let Some(&(at, c)) = chars.get(index) {

@@ -143,18 +143,32 @@ fn host_name(name: &str, out: &mut String) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// The domain of a value that is one bare address and nothing else: exactly one `@`, a
-/// local part without white space, control characters or any of `<>,;"`. As written,
-/// not folded. Linear; does not allocate.
+/// The domain that a pattern `*@domain` compares with: of a value that is one bare
+/// address in its simplest spelling and nothing else. Mail systems read `%` and `!` in
+/// a local part as routes, and decoders read `%40` as `@`, so values with these are
+/// none. As written, not folded. Linear; does not allocate.
 #[must_use]
-pub fn at_domain(value: &str) -> Option<&str> {
+pub fn pattern_domain(value: &str) -> Option<&str> {
     let (local, domain) = value.split_once('@')?;
-    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !"<>,;\"".contains(c);
-    let bare = !local.is_empty()
-        && local.chars().all(plain)
-        && !domain.is_empty()
-        && !domain.contains('@');
-    bare.then_some(domain)
+    let simple = |b: u8| b.is_ascii_alphanumeric() || b"._+-='".contains(&b);
+    (is_address(value) && local.bytes().all(simple)).then_some(domain)
+}
+
+/// Whether a value has an `@` without being an address that [`pattern_domain`] reads, so
+/// that a pattern over addresses cannot be evaluated on it.
+#[must_use]
+pub fn is_unclear_address(value: &str) -> bool {
+    value.contains('@') && pattern_domain(value).is_none()
+}
+
+/// Whether a value looks like something with a host, without a host that can be read.
+#[must_use]
+pub fn is_unclear_host(value: &str, buffer: &mut String) -> bool {
+    let looks = value.contains("://")
+        || value.contains('@')
+        || value.starts_with("//")
+        || value.contains('\\');
+    looks && host(value, buffer).is_err()
 }
 
 #[cfg(test)]

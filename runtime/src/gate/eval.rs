@@ -241,12 +241,12 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     /// Whether the raw text of the leaf satisfies a constraint.
     fn satisfies(&mut self, constraint: &Constraint) -> Result<bool, Corrupt> {
         let EvalScratch { raw, nfa, .. } = &mut *self.scratch;
+        // What a null means to a server is anybody's guess.
+        if self.forms.kind == Kind::Null {
+            return Ok(false);
+        }
         if constraint.kind.get() == 1 {
             let mut matched = false;
-            // What a null means to a server is anybody's guess.
-            if self.forms.kind == Kind::Null {
-                return Ok(false);
-            }
             run(self.tables, constraint.automaton.get(), raw, nfa, |_| {
                 matched = true
             })?;
@@ -847,10 +847,18 @@ fn literal_tests(
             }
             let kinds = set.kinds.get();
             if kinds & (1 << LITERAL_AT_DOMAIN) != 0
-                && let Some(domain) = address::at_domain(text)
+                && let Some(domain) = address::pattern_domain(text)
             {
                 fold_ascii(domain, number);
                 look(LITERAL_AT_DOMAIN, number.as_bytes(), form)?;
+            }
+            // The empty domain stands for every pattern of its kind: what cannot be
+            // evaluated holds in a restrictive rule.
+            if kinds & (1 << LITERAL_AT_DOMAIN) != 0 && address::is_unclear_address(text) {
+                look(LITERAL_AT_DOMAIN, b"", RESTRICTIVE_ONLY)?;
+            }
+            if kinds & (1 << LITERAL_BELOW) != 0 && address::is_unclear_host(text, number) {
+                look(LITERAL_BELOW, b"", RESTRICTIVE_ONLY)?;
             }
             if kinds & (1 << LITERAL_BELOW) != 0 && address::host(text, number).is_ok() {
                 let mut rest = number.as_str();

@@ -254,8 +254,7 @@ impl SinkGate<'_, '_> {
             }
         }
         for leaf in leaves {
-            let undeclared = leaf.sink == NO_SINK && !matches!(leaf.kind, LeafKind::Key { .. });
-            if declared && !undeclared {
+            if declared && leaf.sink != NO_SINK {
                 continue;
             }
             if let Some(verdict) = self.leaf(leaf, None, declared, scratch, &mut pass)? {
@@ -435,7 +434,7 @@ fn is_trusted(
         return Ok(true);
     }
     if set.kinds.get() & (1 << LITERAL_AT_DOMAIN) != 0
-        && let Some(domain) = address::at_domain(destination)
+        && let Some(domain) = address::pattern_domain(destination)
     {
         super::eval::fold_ascii(domain, buffer);
         if literals::find(tables, set, LITERAL_AT_DOMAIN, buffer.as_bytes())?.is_some() {

@@ -93,31 +93,6 @@ impl Class<'_> {
     }
 }
 
-/// What is wrong with a native pattern, if anything: an unclosed bracket or a range
-/// that runs backwards.
-#[must_use]
-pub fn problem(pattern: &str) -> Option<&'static str> {
-    let mut rest = pattern;
-    while let Some(c) = rest.chars().next() {
-        if c != '[' {
-            rest = rest.get(c.len_utf8()..).unwrap_or_default();
-            continue;
-        }
-        let Some((class, after)) = class(rest) else {
-            return Some("the bracket is never closed");
-        };
-        let items: Vec<char> = class.items.chars().collect();
-        if items
-            .windows(3)
-            .any(|w| matches!(w, [low, '-', high] if low > high))
-        {
-            return Some("the range runs backwards");
-        }
-        rest = after;
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::format::GLOB_STAR;
@@ -169,9 +144,6 @@ mod tests {
                 "{pattern} on {name}"
             );
         }
-        assert!(problem("[a").is_some());
-        assert!(problem("[z-a]").is_some());
-        assert!(problem("a[b-d]*").is_none());
     }
 
     #[test]

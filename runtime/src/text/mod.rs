@@ -11,6 +11,7 @@ mod canonical;
 mod quoted;
 mod skeleton;
 
+pub(crate) use canonical::canonical_with_nul;
 pub use canonical::{canonical, fold, is_canonical_fast};
 pub use quoted::{Quoted, quote};
 pub use skeleton::skeleton;
