@@ -17,10 +17,17 @@ fn from(pattern: &[char], name: &[char], native: bool) -> bool {
         '*' => (0..=name.len()).any(|taken| from(rest, &name[taken..], native)),
         '?' if native => !name.is_empty() && from(rest, &name[1..], native),
         '[' if native && rest.contains(&']') => {
-            let end = rest.iter().position(|c| *c == ']').unwrap_or(0);
+            let negated = rest.first() == Some(&'!');
+            let items = &rest[usize::from(negated)..];
+            // A `]` at the start is a member of the set.
+            let end = items
+                .iter()
+                .skip(1)
+                .position(|c| *c == ']')
+                .map_or(0, |at| at + 1);
             !name.is_empty()
-                && class(&rest[..end], name[0])
-                && from(&rest[end + 1..], &name[1..], native)
+                && class(&items[..end], name[0]) != negated
+                && from(&items[end + 1..], &name[1..], native)
         }
         other => name.first() == Some(other) && from(rest, &name[1..], native),
     }

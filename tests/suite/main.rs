@@ -16,6 +16,7 @@ mod generate;
 
 mod command;
 mod complete;
+mod corpus;
 mod dependencies;
 mod documents;
 mod engine;
