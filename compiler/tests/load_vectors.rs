@@ -27,7 +27,12 @@ enum Outcome {
     Laxer,
 }
 
-fn outcome(name: &str, text: &str, expected: Option<&Value>, read: fn(&Policy) -> Value) -> Outcome {
+fn outcome(
+    name: &str,
+    text: &str,
+    expected: Option<&Value>,
+    read: fn(&Policy) -> Value,
+) -> Outcome {
     let options = Options {
         packs: false,
         heuristics: false,
@@ -94,7 +99,10 @@ fn assert_classes(got: &BTreeMap<String, usize>, wanted: &[(&str, usize, &str)])
 fn contracts() {
     let expected = |case: &Value| case.get("policies").cloned();
     let got = classes("contracts-load.jsonl", "policy_yaml", expected, |policy| {
-        let entries = policy.contracts.iter().map(|c| (c.key.clone(), contract(c)));
+        let entries = policy
+            .contracts
+            .iter()
+            .map(|c| (c.key.clone(), contract(c)));
         Value::Object(entries.collect())
     });
     assert_classes(&got, CONTRACT_CLASSES);
@@ -244,23 +252,59 @@ fn audit(path: Option<&str>) -> String {
 const CONTRACT_CLASSES: &[(&str, usize, &str)] = &[
     ("same", 13, "the same contracts, or an error on both sides"),
     ("refused: B0102", 2, "of two equal keys, the last won"),
-    ("refused: B0105", 1, "an alias inside its own anchor was followed"),
+    (
+        "refused: B0105",
+        1,
+        "an alias inside its own anchor was followed",
+    ),
     ("refused: B0108", 3, "an empty file enforced nothing"),
-    ("refused: B0109", 4, "a false, zero or empty top enforced nothing"),
-    ("refused: B0111", 4, "a tool's name became a number, bool, null or date"),
+    (
+        "refused: B0109",
+        4,
+        "a false, zero or empty top enforced nothing",
+    ),
+    (
+        "refused: B0111",
+        4,
+        "a tool's name became a number, bool, null or date",
+    ),
     ("refused: B0201", 4, "an unknown key was ignored"),
-    ("refused: B0202", 19, "a value of the wrong type became nothing, or some text"),
-    ("refused: B0202 B0208", 1, "the same, and `on` as a name became `True`"),
-    ("refused: B0205", 4, "an odd number became no limit, or another number"),
-    ("refused: B0304", 1, "look-ahead, which cannot run in linear time"),
+    (
+        "refused: B0202",
+        19,
+        "a value of the wrong type became nothing, or some text",
+    ),
+    (
+        "refused: B0202 B0208",
+        1,
+        "the same, and `on` as a name became `True`",
+    ),
+    (
+        "refused: B0205",
+        4,
+        "an odd number became no limit, or another number",
+    ),
+    (
+        "refused: B0304",
+        1,
+        "look-ahead, which cannot run in linear time",
+    ),
 ];
 /// Class, count, why.
 const RULES_CLASSES: &[(&str, usize, &str)] = &[
     ("same", 44, "the same rules, or an error on both sides"),
     ("refused: B0108", 3, "an empty file enforced nothing"),
     ("refused: B0201", 7, "an unknown key was ignored"),
-    ("refused: B0304", 1, "a regex that does not compile was found out only later"),
+    (
+        "refused: B0304",
+        1,
+        "a regex that does not compile was found out only later",
+    ),
     ("refused: B0306", 1, "a test on `__proto__` was dropped"),
     ("refused: B0402", 1, "`equals` with a list never matched"),
-    ("refused: B0601", 1, "of `command` and `url`, the second was ignored"),
+    (
+        "refused: B0601",
+        1,
+        "of `command` and `url`, the second was ignored",
+    ),
 ];

@@ -209,12 +209,18 @@ impl Judge<'_> {
         let forms = [text::plain(text), text::canonical(text)];
         let readings: Option<Vec<Vec<String>>> = match view {
             View::Value => unreachable!("not a view"),
-            View::Host => forms.iter().map(|form| Some(vec![shared::host(form)?])).collect(),
-            View::Domain => forms.iter().map(|form| Some(vec![shared::domain(form)?])).collect(),
+            View::Host => forms
+                .iter()
+                .map(|form| Some(vec![shared::host(form)?]))
+                .collect(),
+            View::Domain => forms
+                .iter()
+                .map(|form| Some(vec![shared::domain(form)?]))
+                .collect(),
             View::SqlVerb(dialect) => shared::sql_verbs(text, dialect).map(|verbs| vec![verbs]),
             View::SqlTable(dialect) => shared::sql_tables(text, dialect).map(|names| vec![names]),
         };
-        let Some(readings) = readings.filter(|all| !all.iter().any(Vec::is_empty)) else {
+        let Some(readings) = readings else {
             return vec![UNKNOWN];
         };
         let holds = |value: &String| match op {
@@ -230,7 +236,7 @@ impl Judge<'_> {
             .iter()
             .map(|values| Outcome {
                 may: values.iter().any(holds),
-                must: values.iter().all(holds),
+                must: !values.is_empty() && values.iter().all(holds),
             })
             .collect()
     }

@@ -168,7 +168,11 @@ pub fn written(path: &Path) -> String {
             Segment::Each => {}
         }
     }
-    if text.is_empty() { "args".to_owned() } else { text }
+    if text.is_empty() {
+        "args".to_owned()
+    } else {
+        text
+    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub mod sinks;
 pub mod text;
 
 use bouncer_compiler::policy::{
-    Contract, Layer, Path, Policy, Pos, Quantifier, Rule, RuleSet, Sink, Subject,
+    Contract, Layer, Path, Policy, Pos, Quantifier, Rule, RuleSet, Scalar, Sink, Subject,
 };
 use bouncer_runtime::gate::Attempt;
 use bouncer_runtime::tools::{Lock, ToolDefinition};
@@ -389,7 +389,10 @@ impl Reference {
         }
         for pattern in &contract.arg_patterns {
             let regex = &self.regexes[&pattern.pattern.regex];
-            let matches = |leaf: &Leaf| !leaf.through_object && regex.is_match(&leaf.text());
+            // `null` is no value, whatever its text would match.
+            let matches = |leaf: &Leaf| {
+                !leaf.through_object && leaf.value != Scalar::Null && regex.is_match(&leaf.text())
+            };
             if !satisfied(&pattern.path, &matches) {
                 return deny(pattern.at);
             }

@@ -70,7 +70,10 @@ fn collapsed(path: &str, back: bool) -> Collapsed {
     } else {
         path.to_owned()
     };
-    let mark = MARK.find(&path).map_or("", |found| found.as_str()).to_owned();
+    let mark = MARK
+        .find(&path)
+        .map_or("", |found| found.as_str())
+        .to_owned();
     let root = match path.len() - path.trim_start_matches('/').len() {
         0 => Root::Here,
         2 => Root::TwoSlashes,

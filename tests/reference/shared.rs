@@ -25,7 +25,7 @@ pub fn domain(text: &str) -> Option<String> {
 /// The destinations that one leaf names.
 pub fn destinations(text: &str) -> Vec<String> {
     let mut all = Vec::new();
-    address::destinations(text, &mut |destination| {
+    let _: ControlFlow<()> = address::destinations(text, &mut |destination| {
         all.push(destination.to_owned());
         ControlFlow::Continue(())
     });
@@ -40,7 +40,9 @@ pub fn is_destination_shaped(text: &str) -> bool {
 /// The destination-shaped tokens of a folded text.
 pub fn tokens(folded: &str) -> Vec<String> {
     let mut all = Vec::new();
-    address::tokens(folded, |token| all.push(token.text.to_owned()));
+    address::tokens(folded, &mut |token: address::Token<'_>| {
+        all.push(token.text.to_owned())
+    });
     all
 }
 

@@ -1,9 +1,9 @@
 //! The sink gate: which values are destinations, and whether each may be sent to.
 
+use super::condition;
 use super::json::Json;
 use super::leaves;
 use super::shared::{self, Seen};
-use super::condition;
 use bouncer_compiler::policy::{Contract, Path, Segment, TrustedDestination, TrustedForm};
 use bouncer_runtime::{Label, Verdict};
 
@@ -84,7 +84,7 @@ fn destinations(contract: &Contract, arguments: &Json) -> Vec<Destination> {
     let mut counted: Vec<&Json> = Vec::new();
     for sink in &contract.sinks {
         for node in leaves::nodes(arguments, &sink.path) {
-            let inner = |outer: &&Json| !std::ptr::eq(**outer, node) && holds(outer, node);
+            let inner = |outer: &&Json| !std::ptr::eq::<Json>(*outer, node) && holds(outer, node);
             if declared.iter().any(inner) || counted.iter().any(|n| std::ptr::eq(*n, node)) {
                 continue;
             }

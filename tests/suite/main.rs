@@ -14,7 +14,10 @@ mod reference;
 #[path = "../generate/mod.rs"]
 mod generate;
 
+mod command;
 mod complete;
+mod dependencies;
+mod documents;
 mod engine;
 mod equivalence;
 mod vectors;

@@ -6,9 +6,11 @@
 //! that a new difference fails.
 
 pub mod contracts;
-pub mod interim;
 pub mod rules;
 
+use bouncer_compiler::diagnostic::{Severity, explain};
+use bouncer_compiler::policy::Policy;
+use bouncer_compiler::{Input, Options, load};
 use bouncer_runtime::Verdict;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -49,6 +51,25 @@ fn read_with_arguments(name: &str) -> Vec<(Value, Vec<Vec<u8>>)> {
             (serde_json::from_str(line).unwrap(), arguments)
         })
         .collect()
+}
+
+/// Reads a policy, or names the first error.
+fn policy(text: &str, options: &Options) -> Result<Policy, String> {
+    let input = Input {
+        name: "policy.yaml",
+        text,
+    };
+    match load(&[input], options) {
+        Ok(loaded) => Ok(loaded.policy),
+        Err(diagnostics) => Err(diagnostics
+            .list()
+            .iter()
+            .filter_map(|diagnostic| explain(&diagnostic.code.to_string()))
+            .find(|page| page.severity == Severity::Error)
+            .map_or("?".to_owned(), |page| {
+                format!("{} {}", page.code, page.title)
+            })),
+    }
 }
 
 fn verdict(value: &Value) -> Verdict {

@@ -10,8 +10,11 @@ pub fn of_compile_errors(errors: &[CompileError], sources: SourceMap) -> Diagnos
     let list = errors
         .iter()
         .map(|error| {
-            let span = error.at.map_or_else(Span::default, |at| span_of(at, &sources));
-            let diagnostic = Diagnostic::new(Code::CANNOT_BUILD, span, error.message.clone()).here("here");
+            let span = error
+                .at
+                .map_or_else(Span::default, |at| span_of(at, &sources));
+            let diagnostic =
+                Diagnostic::new(Code::CANNOT_BUILD, span, error.message.clone()).here("here");
             match &error.help {
                 Some(help) => diagnostic.help(help.clone()),
                 None => diagnostic,
@@ -23,12 +26,23 @@ pub fn of_compile_errors(errors: &[CompileError], sources: SourceMap) -> Diagnos
 
 /// From a position to the end of its line.
 fn span_of(at: Pos, sources: &SourceMap) -> Span {
-    let Some(source) = sources.file(at.file) else { return Span::default() };
-    let Some(line_start) = source.line_start(at.line) else { return Span::default() };
+    let Some(source) = sources.file(at.file) else {
+        return Span::default();
+    };
+    let Some(line_start) = source.line_start(at.line) else {
+        return Span::default();
+    };
     let rest = source.text.get(line_start as usize..).unwrap_or_default();
     let line = rest.lines().next().unwrap_or_default();
     let column = (at.column as usize).saturating_sub(1);
-    let offset = line.char_indices().nth(column).map_or(line.len(), |(offset, _)| offset);
+    let offset = line
+        .char_indices()
+        .nth(column)
+        .map_or(line.len(), |(offset, _)| offset);
     let start = line_start as usize;
-    Span::new(at.file, start + offset, start + line.trim_end().len().max(offset))
+    Span::new(
+        at.file,
+        start + offset,
+        start + line.trim_end().len().max(offset),
+    )
 }

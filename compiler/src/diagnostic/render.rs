@@ -2,7 +2,9 @@
 //! and as JSON for programs.
 
 use super::{Diagnostic, Diagnostics, Label, Severity, Source, SourceMap, Span, quote};
-use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Patch, Renderer, Snippet};
+use annotate_snippets::{
+    Annotation, AnnotationKind, Group, Level, Origin, Patch, Renderer, Snippet,
+};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::ops::Range;

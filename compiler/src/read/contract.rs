@@ -190,9 +190,10 @@ pub(crate) fn read(
 }
 
 /// Warns about keys that have no effect without a second one. A contract that extends
-/// the pack's is left alone: the second key may stand there.
+/// the pack's is left alone: the second key may stand there. So is a pack: it knows
+/// which arguments are paths, and only the user knows where they may point.
 fn half_measures(cx: &mut Cx<'_>, entry: &Entry, fields: &super::decode::Fields<'_>) {
-    if entry.extends.is_some() {
+    if entry.extends.is_some() || cx.built_in {
         return;
     }
     let tool = quote(&entry.key);
@@ -260,13 +261,7 @@ fn param(cx: &mut Cx<'_>, text: &str, span: Span, what: &str) -> Option<Path> {
 }
 
 /// Reports a native path that cannot be read.
-pub(crate) fn report_path(
-    cx: &mut Cx<'_>,
-    text: &str,
-    span: Span,
-    what: &str,
-    error: PathError,
-) {
+pub(crate) fn report_path(cx: &mut Cx<'_>, text: &str, span: Span, what: &str, error: PathError) {
     let place = patterns::within(cx, span, text, error.start, error.end);
     let message = format!("{what} is not a path: {}", quote(text));
     cx.report(
@@ -276,12 +271,7 @@ pub(crate) fn report_path(
     );
 }
 
-fn trusted(
-    cx: &mut Cx<'_>,
-    lists: &mut Lists,
-    node: &Node,
-    what: &str,
-) -> Vec<TrustedDestination> {
+fn trusted(cx: &mut Cx<'_>, lists: &mut Lists, node: &Node, what: &str) -> Vec<TrustedDestination> {
     let item_of = format!("an item of {what}");
     let mut out = Vec::new();
     for item in cx.list(node, what).unwrap_or_default() {
@@ -320,7 +310,8 @@ fn trusted_form(cx: &mut Cx<'_>, item: ListItem, span: Span, what: &str) -> Opti
         ListItem::Scalar(_) => {
             let message = format!("{what} must be a text");
             cx.report(
-                Diagnostic::new(Code::WRONG_TYPE, span, message).help("if you mean the text, quote it"),
+                Diagnostic::new(Code::WRONG_TYPE, span, message)
+                    .help("if you mean the text, quote it"),
             );
             return None;
         }
@@ -388,7 +379,12 @@ fn arg_patterns(cx: &mut Cx<'_>, node: &Node, what: &str) -> Vec<ArgPattern> {
     let mut out = Vec::new();
     for (name, span, value) in cx.entries(node, what, help).unwrap_or_default() {
         let of = format!("the pattern of {} in {what}", quote(name));
-        let path = param(cx, name, span, &format!("the argument {} in {what}", quote(name)));
+        let path = param(
+            cx,
+            name,
+            span,
+            &format!("the argument {} in {what}", quote(name)),
+        );
         let Some(text) = cx.text(value, &of) else {
             continue;
         };
@@ -418,7 +414,12 @@ fn rates(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<Vec<Rate>> {
         _ => one,
     };
     if items.is_empty() {
-        cx.wrong(node, what, "a rate", "write e.g. `5/min`, or remove the key");
+        cx.wrong(
+            node,
+            what,
+            "a rate",
+            "write e.g. `5/min`, or remove the key",
+        );
         return None;
     }
     items.iter().map(|item| rate(cx, item, what)).collect()
@@ -474,7 +475,13 @@ fn outputs(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<WrittenOutputs> {
         let path = match path::output(name) {
             Ok(path) => Some(path),
             Err(error) => {
-                report_path(cx, name, span, &format!("the field `{}`", plain(name)), error);
+                report_path(
+                    cx,
+                    name,
+                    span,
+                    &format!("the field `{}`", plain(name)),
+                    error,
+                );
                 None
             }
         };

@@ -26,7 +26,8 @@ pub(crate) fn read(cx: &mut Cx<'_>, root: &Node) -> File {
 /// The mapping with its merge keys followed: `<<: *base` adds what the mapping does not
 /// say itself. Merging is not deeper than one level; a mistake leaves the node alone.
 fn merged(cx: &mut Cx<'_>, node: &Node) -> Node {
-    let is_merge = |key: &Node| matches!(&key.value, Value::Scalar(s) if !s.quoted && s.text == "<<");
+    let is_merge =
+        |key: &Node| matches!(&key.value, Value::Scalar(s) if !s.quoted && s.text == "<<");
     let Some(entries) = node.as_map() else {
         return node.clone();
     };
@@ -64,7 +65,10 @@ fn merged(cx: &mut Cx<'_>, node: &Node) -> Node {
                 );
                 continue;
             }
-            if key.as_text().is_none_or(|name| said.insert(name.to_owned())) {
+            if key
+                .as_text()
+                .is_none_or(|name| said.insert(name.to_owned()))
+            {
                 out.push((key.clone(), value.clone()));
             }
         }

@@ -18,6 +18,8 @@ pub(crate) struct Cx<'a> {
     pub dialect: Dialect,
     /// Why it is read so, for messages at the top level.
     pub because: String,
+    /// The file is a pack: what it leaves out may be for the user to add.
+    pub built_in: bool,
 }
 
 /// Where a mapping stands.
@@ -285,8 +287,12 @@ impl Cx<'_> {
         };
         if !scalar.quoted && scalar.text == "<<" {
             self.report(
-                Diagnostic::new(Code::MERGE_KEY, key.span, "the merge key `<<` is not supported here")
-                    .help("write the keys out"),
+                Diagnostic::new(
+                    Code::MERGE_KEY,
+                    key.span,
+                    "the merge key `<<` is not supported here",
+                )
+                .help("write the keys out"),
             );
             return None;
         }
@@ -296,7 +302,10 @@ impl Cx<'_> {
             Meaning::Text(text) if !surprise => Some(text),
             _ => {
                 let found = if surprise {
-                    format!("{}, which YAML 1.1 does not read as text", quote(&scalar.text))
+                    format!(
+                        "{}, which YAML 1.1 does not read as text",
+                        quote(&scalar.text)
+                    )
                 } else {
                     key.describe()
                 };
@@ -313,7 +322,11 @@ impl Cx<'_> {
 
     /// How the file is read, and why.
     pub(crate) fn assumed(&self) -> String {
-        format!("this file is read as {} {}", self.dialect.name(), self.because)
+        format!(
+            "this file is read as {} {}",
+            self.dialect.name(),
+            self.because
+        )
     }
 
     /// The whole file as a mapping with known keys. Messages say how the file is read.
@@ -422,7 +435,11 @@ impl Cx<'_> {
             return Some(*value);
         }
         let known: Vec<&str> = words_.iter().map(|(word, _)| *word).collect();
-        let message = format!("{what} must be {}, but this is {}", either(&known), quote(text));
+        let message = format!(
+            "{what} must be {}, but this is {}",
+            either(&known),
+            quote(text)
+        );
         let mut diagnostic = Diagnostic::new(Code::NOT_ONE_OF, node.span, message);
         diagnostic = match nearest(text, &known) {
             Some(meant) => diagnostic
@@ -437,7 +454,12 @@ impl Cx<'_> {
     /// A scalar by its YAML 1.2 meaning.
     pub(crate) fn scalar(&mut self, node: &Node, what: &str) -> Option<Scalar> {
         let Value::Scalar(scalar) = &node.value else {
-            self.wrong(node, what, "a text, a number, a bool or null", "write one value");
+            self.wrong(
+                node,
+                what,
+                "a text, a number, a bool or null",
+                "write one value",
+            );
             return None;
         };
         match scalar.meaning() {

@@ -113,11 +113,15 @@ pub(crate) fn detect(root: &Node) -> (Dialect, String) {
 /// Whether a value has a key of a contract, or one close to it.
 pub(crate) fn is_contract(value: &Node) -> bool {
     value.as_map().is_some_and(|entries| {
-        entries
-            .iter()
-            .take(MOST_KEYS)
-            .filter_map(|(key, _)| key.as_text())
-            .any(|key| key == "<<" || nearest(key, CONTRACT_KEYS).is_some())
+        let keys = || {
+            entries
+                .iter()
+                .take(MOST_KEYS)
+                .filter_map(|(key, _)| key.as_text())
+        };
+        // Looking for near misses costs more, and is hardly ever needed.
+        keys().any(|key| key == "<<" || CONTRACT_KEYS.contains(&key))
+            || keys().any(|key| nearest(key, CONTRACT_KEYS).is_some())
     })
 }
 

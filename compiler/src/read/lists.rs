@@ -140,7 +140,12 @@ impl Lists {
 
     /// The items that a node of a list stands for: itself, or those of `@name`.
     /// `None` after an error.
-    pub(crate) fn items(&mut self, cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<Vec<Placed>> {
+    pub(crate) fn items(
+        &mut self,
+        cx: &mut Cx<'_>,
+        node: &Node,
+        what: &str,
+    ) -> Option<Vec<Placed>> {
         match raw_item(cx, node, what)? {
             Raw::Item(item) => Some(vec![(item, node.span)]),
             Raw::List(name) if self.lists.contains_key(&name) => {

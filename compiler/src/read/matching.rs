@@ -79,12 +79,17 @@ fn argument(cx: &mut Cx<'_>, name: &str, span: Span) -> Option<Path> {
         };
     }
     let path = path::dotted(name);
-    let has = |key: &str| path.0.iter().any(|s| matches!(s, Segment::Key(k) if k == key));
+    let has = |key: &str| {
+        path.0
+            .iter()
+            .any(|s| matches!(s, Segment::Key(k) if k == key))
+    };
     if has("__proto__") {
         let message = "`__proto__` cannot be a step of a path here";
         cx.report(
-            Diagnostic::new(Code::PATH, span, message)
-                .help("JavaScript readers of this format drop such a test without a word: remove it"),
+            Diagnostic::new(Code::PATH, span, message).help(
+                "JavaScript readers of this format drop such a test without a word: remove it",
+            ),
         );
         return None;
     }

@@ -71,6 +71,7 @@ pub(crate) fn user_file(file: u32, sources: &SourceMap, sink: &mut Sink) -> File
         sink,
         dialect,
         because,
+        built_in: false,
     };
     match dialect {
         Dialect::Contracts => contracts::read(&mut cx, &root),
@@ -103,6 +104,7 @@ fn native_tree<T: Default>(
         sink,
         dialect: Dialect::Native,
         because: String::new(),
+        built_in: true,
     };
     read(&mut cx, &root)
 }
@@ -112,7 +114,8 @@ fn tree(file: u32, sources: &SourceMap, sink: &mut Sink) -> Option<Node> {
     let source = sources.file(file)?;
     let errors = sink.errors();
     let root = yaml::read(file, source, sink);
-    let empty = |root: &Node| matches!(&root.value, Value::Scalar(s) if s.meaning() == node::Meaning::Null);
+    let empty =
+        |root: &Node| matches!(&root.value, Value::Scalar(s) if s.meaning() == node::Meaning::Null);
     match root {
         Some(root) if matches!(root.value, Value::Map(_)) => Some(root),
         Some(root) if !empty(&root) => {

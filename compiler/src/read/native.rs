@@ -59,7 +59,12 @@ pub(crate) fn read_pack(cx: &mut Cx<'_>, root: &Node) -> Pack {
             let name = cx.some_text(node, "`pack`").unwrap_or_default();
             pack.name = name.to_owned();
         }
-        None => cx.missing(top(root.span), "this pack", "pack", "add `pack:` with its name"),
+        None => cx.missing(
+            top(root.span),
+            "this pack",
+            "pack",
+            "add `pack:` with its name",
+        ),
     }
     if let Some(node) = fields.get("description") {
         cx.some_text(node, "`description`");

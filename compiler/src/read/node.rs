@@ -222,7 +222,18 @@ mod tests {
         number("5.", "5");
         number("-1.50e+3", "-1.50e+3");
         number("0", "0");
-        for text in ["yes", "1:30", "1_000", "0b1", "1e", ".", "-", "+-1", "0x-1", "2026-01-01"] {
+        for text in [
+            "yes",
+            "1:30",
+            "1_000",
+            "0b1",
+            "1e",
+            ".",
+            "-",
+            "+-1",
+            "0x-1",
+            "2026-01-01",
+        ] {
             assert_eq!(plain(text).meaning(), Meaning::Text(text));
         }
         assert_eq!(plain("~").meaning(), Meaning::Null);

@@ -14,7 +14,11 @@ pub(crate) struct PathError {
 /// text is a path there.
 pub(crate) fn dotted(text: &str) -> Path {
     let rest = text.strip_prefix("args.").unwrap_or(text);
-    Path(rest.split('.').map(|key| Segment::Key(key.to_owned())).collect())
+    Path(
+        rest.split('.')
+            .map(|key| Segment::Key(key.to_owned()))
+            .collect(),
+    )
 }
 
 /// A native path below the arguments: an optional `args.`, then steps.
@@ -49,8 +53,13 @@ fn steps(text: &str, offset: usize) -> Result<Path, PathError> {
             if key_expected && !path.is_empty() {
                 return Err(error(at, at + 1, "a name is missing before the bracket"));
             }
-            let (step, length) = bracket(inner)
-                .ok_or_else(|| error(at, text.len(), "brackets hold `*`, a number or a quoted key"))?;
+            let (step, length) = bracket(inner).ok_or_else(|| {
+                error(
+                    at,
+                    text.len(),
+                    "brackets hold `*`, a number or a quoted key",
+                )
+            })?;
             path.push(step);
             at += 1 + length;
         } else if key_expected {
@@ -60,7 +69,11 @@ fn steps(text: &str, offset: usize) -> Result<Path, PathError> {
                 return Err(error(at, at + 1, "a name is missing here"));
             }
             if key.contains('*') {
-                return Err(error(at, at + length, "write `[*]` for each element of a list"));
+                return Err(error(
+                    at,
+                    at + length,
+                    "write `[*]` for each element of a list",
+                ));
             }
             let odd = |c: char| c.is_control() || c.is_whitespace() || matches!(c, ']' | '"');
             if key.contains(odd) {
@@ -128,11 +141,26 @@ mod tests {
         assert_eq!(path("argsx.0"), Ok(vec![key("argsx"), key("0")]));
         assert_eq!(
             path("args.items[*].to[2].x"),
-            Ok(vec![key("items"), Segment::Each, key("to"), Segment::Index(2), key("x")])
+            Ok(vec![
+                key("items"),
+                Segment::Each,
+                key("to"),
+                Segment::Index(2),
+                key("x")
+            ])
         );
-        assert_eq!(path("args[\"a.\\\"b\"].c"), Ok(vec![key("a.\"b"), key("c")]));
-        assert_eq!(output("[*].body").unwrap().0, vec![Segment::Each, key("body")]);
-        for bad in ["", "args.", "a..b", "a.", ".a", "a[", "a[x]", "a[01]", "a[0]b", "a.[0]", "a[\"b]", "a.*", "a b", "a]"] {
+        assert_eq!(
+            path("args[\"a.\\\"b\"].c"),
+            Ok(vec![key("a.\"b"), key("c")])
+        );
+        assert_eq!(
+            output("[*].body").unwrap().0,
+            vec![Segment::Each, key("body")]
+        );
+        for bad in [
+            "", "args.", "a..b", "a.", ".a", "a[", "a[x]", "a[01]", "a[0]b", "a.[0]", "a[\"b]",
+            "a.*", "a b", "a]",
+        ] {
             assert!(argument(bad).is_err(), "{bad}");
         }
         assert_eq!(argument("args.a..b").unwrap_err().start, 7);

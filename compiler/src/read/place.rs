@@ -101,7 +101,10 @@ mod tests {
         assert_eq!(word("'it''s x'", "it's x", "x"), "x");
         assert_eq!(word(r#""a \"b\" \u00e9 x""#, "a \"b\" é x", "x"), "x");
         assert_eq!(word("\"a\\\n   b x\"", "ab x", "x"), "x");
-        assert_eq!(word("|\n    a\n      b\n    c d\n", "a\n  b\nc d\n", "d"), "d");
+        assert_eq!(
+            word("|\n    a\n      b\n    c d\n", "a\n  b\nc d\n", "d"),
+            "d"
+        );
         assert_eq!(word(">-\n    a\n    b  c\n", "a b  c", "c"), "c");
         assert_eq!(word("a b\n     c d", "a b c d", "d"), "d");
     }

@@ -130,7 +130,9 @@ fn first_line(cx: &Cx<'_>, span: Span) -> Span {
     let length = text.find('\n').unwrap_or(text.len());
     let length = text.get(..length).map_or(0, |line| line.trim_end().len());
     Span {
-        end: span.start.saturating_add(u32::try_from(length).unwrap_or(0)),
+        end: span
+            .start
+            .saturating_add(u32::try_from(length).unwrap_or(0)),
         ..span
     }
 }
@@ -157,11 +159,26 @@ fn glob(cx: &mut Cx<'_>, node: &Node) -> Option<ToolGlob> {
         .chars()
         .any(|c| c.is_control() || c.is_whitespace() || is_invisible(c))
     {
-        let message = format!("`tool` {} holds white space or hidden characters", quote(pattern));
+        let message = format!(
+            "`tool` {} holds white space or hidden characters",
+            quote(pattern)
+        );
         cx.report(
             Diagnostic::new(Code::ODD_GLOB, node.span, message)
                 .help("globs are compared byte for byte: retype it without them"),
         );
+    }
+    if !native && let Some(at) = pattern.find('?') {
+        let place = patterns::within(cx, node.span, pattern, at, pattern.len());
+        let message = format!(
+            "`tool` {} holds a `?`, which no tool name does",
+            quote(pattern)
+        );
+        cx.report(Diagnostic::new(Code::GLOB, place, message).help(
+            "only `*` is special here, and border-patrol read `?` as \"the character before, or \
+             nothing\"; write one rule per name, or a native policy (`version: 1`), where `?` is any one character",
+        ));
+        return None;
     }
     if native && let Err((at, message)) = check_glob(pattern) {
         let place = patterns::within(cx, node.span, pattern, at, pattern.len());
@@ -327,7 +344,17 @@ mod tests {
 
     #[test]
     fn globs_are_checked() {
-        for good in ["*", "a?b", "[a-z]*", "[!a]", "[]]", "[]a]", "[[]", "[a-]", "é[à-ü]"] {
+        for good in [
+            "*",
+            "a?b",
+            "[a-z]*",
+            "[!a]",
+            "[]]",
+            "[]a]",
+            "[[]",
+            "[a-]",
+            "é[à-ü]",
+        ] {
             assert_eq!(check_glob(good), Ok(()), "{good}");
         }
         for bad in ["[", "[]", "[!]", "a[b", "[z-a]"] {

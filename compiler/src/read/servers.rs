@@ -53,9 +53,9 @@ fn transport(cx: &mut Cx<'_>, name: &str, span: Span, node: &Node) -> Option<Tra
         (None, Some((_, node))) => {
             stray(cx, &fields, &what, "url", &["args", "env", "cwd"]);
             let what_url = format!("`url` of {what}");
-            let url = cx.some_text(node, &what_url).and_then(|url| {
-                check_url(cx, url, node.span, &what_url).then(|| url.to_owned())
-            });
+            let url = cx
+                .some_text(node, &what_url)
+                .and_then(|url| check_url(cx, url, node.span, &what_url).then(|| url.to_owned()));
             let headers = fields
                 .get("headers")
                 .map(|node| pairs(cx, node, &format!("`headers` of {what}")));
@@ -95,9 +95,7 @@ fn stray(
     for key in strays {
         if let Some((span, _)) = fields.find(key) {
             let message = format!("`{key}` means nothing for {what}, which has a `{kind}`");
-            cx.report(
-                Diagnostic::new(Code::UNKNOWN_KEY, span, message).help("remove it"),
-            );
+            cx.report(Diagnostic::new(Code::UNKNOWN_KEY, span, message).help("remove it"));
         }
     }
 }
@@ -107,7 +105,8 @@ fn check_url(cx: &mut Cx<'_>, text: &str, span: Span, what: &str) -> bool {
     let good = if text.contains("${") {
         text.starts_with("http://") || text.starts_with("https://") || text.starts_with("${")
     } else {
-        url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+        url::Url::parse(text)
+            .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
     };
     if !good {
         let message = format!("{what} is not an `http` or `https` URL: {}", quote(text));

@@ -14,7 +14,10 @@ pub(crate) fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     let mut best: Option<(usize, &'k str)> = None;
     for &k in known {
         // Most words are ruled out by their lengths alone.
-        let letters = k.bytes().filter(|b| !matches!(b, b'_' | b'-' | b' ')).count();
+        let letters = k
+            .bytes()
+            .filter(|b| !matches!(b, b'_' | b'-' | b' '))
+            .count();
         if letters.abs_diff(length) > allowed && k.is_ascii() {
             continue;
         }
@@ -55,10 +58,7 @@ fn distance(a: &str, b: &str) -> usize {
             let mut best = (at(&last, j) + usize::from(ca != cb))
                 .min(at(&last, j + 1) + 1)
                 .min(at(&row, j) + 1);
-            let swapped = i > 0
-                && j > 0
-                && a.get(i - 1) == Some(&cb)
-                && b.get(j - 1) == Some(&ca);
+            let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(&cb) && b.get(j - 1) == Some(&ca);
             if swapped {
                 best = best.min(at(&before, j - 1) + 1);
             }
@@ -75,7 +75,14 @@ mod tests {
 
     #[test]
     fn near_words_are_found() {
-        let known = ["exfiltrating", "sink_params", "max_calls", "rules", "defaults", "onUnknown"];
+        let known = [
+            "exfiltrating",
+            "sink_params",
+            "max_calls",
+            "rules",
+            "defaults",
+            "onUnknown",
+        ];
         for (word, meant) in [
             ("exfiltrate", "exfiltrating"),
             ("Exfiltrating", "exfiltrating"),

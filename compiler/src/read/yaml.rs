@@ -105,11 +105,16 @@ impl<'a> Builder<'a, '_> {
                 Event::DocumentStart(_) => {
                     documents += 1;
                     if documents > 1 {
-                        let help = "write one document a file; several files can be compiled together";
+                        let help =
+                            "write one document a file; several files can be compiled together";
                         let span = self.span(start, end);
                         self.sink.push(
-                            Diagnostic::new(Code::SEVERAL_DOCUMENTS, span, "a second document starts here")
-                                .help(help),
+                            Diagnostic::new(
+                                Code::SEVERAL_DOCUMENTS,
+                                span,
+                                "a second document starts here",
+                            )
+                            .help(help),
                         );
                         return None;
                     }
@@ -220,9 +225,8 @@ impl<'a> Builder<'a, '_> {
         if self.stack.len() >= MAX_DEPTH {
             let message = format!("lists and mappings are nested more than {MAX_DEPTH} deep");
             let span = self.span(start, start + 1);
-            self.sink.push(
-                Diagnostic::new(Code::TOO_DEEP, span, message).help("remove the nesting"),
-            );
+            self.sink
+                .push(Diagnostic::new(Code::TOO_DEEP, span, message).help("remove the nesting"));
             return None;
         }
         self.stack.push(Open {
@@ -257,8 +261,9 @@ impl<'a> Builder<'a, '_> {
         let span = self.span(start, end);
         let Some((node, weight)) = self.anchors.get(&anchor) else {
             let message = "the alias stands inside the node it refers to";
-            self.sink
-                .push(Diagnostic::new(Code::ALIAS, span, message).help("write the repeated part out"));
+            self.sink.push(
+                Diagnostic::new(Code::ALIAS, span, message).help("write the repeated part out"),
+            );
             return None;
         };
         self.aliased = self.aliased.saturating_add(*weight);
@@ -305,8 +310,8 @@ impl<'a> Builder<'a, '_> {
             Kind::Map { entries, key, seen } => match key.take() {
                 None => *key = Some(node),
                 Some(key) => {
-                    let twice = scalar_key(&key)
-                        .and_then(|name| seen.insert(name.to_owned(), key.span));
+                    let twice =
+                        scalar_key(&key).and_then(|name| seen.insert(name.to_owned(), key.span));
                     match twice {
                         Some(first) => {
                             let name = scalar_key(&key).unwrap_or_default();

@@ -93,7 +93,9 @@ fn extend(user: Entry, pack: &Entry) -> Entry {
         on_tainted: user.on_tainted.or(pack.on_tainted),
         sinks: united(user.sinks, &pack.sinks, |a, b| a.path == b.path),
         trusted: united(user.trusted, &pack.trusted, |a, b| a.form == b.form),
-        write_params: united(user.write_params, &pack.write_params, |a, b| a.path == b.path),
+        write_params: united(user.write_params, &pack.write_params, |a, b| {
+            a.path == b.path
+        }),
         prefixes: united(user.prefixes, &pack.prefixes, |a, b| a.prefix == b.prefix),
         resolve_symlinks: user.resolve_symlinks.or(pack.resolve_symlinks),
         // Two patterns for one argument both have to match.

@@ -114,7 +114,9 @@ pub(crate) fn load_with(
 
 /// The rules of all files in order, and the defaults that they agree on.
 fn rules(files: &mut [File], sources: &SourceMap, sink: &mut Sink) -> Option<RuleSet> {
-    let opinion = files.iter().any(|f| f.rules.is_some() || f.defaults.is_some());
+    let opinion = files
+        .iter()
+        .any(|f| f.rules.is_some() || f.defaults.is_some());
     let mut default = |key: &str, built_in: Verdict, get: fn(&File) -> Option<(Verdict, Span)>| {
         let said = options::agreed(files.iter().filter_map(get), key, sink);
         said.map_or(
@@ -149,7 +151,10 @@ fn rules(files: &mut [File], sources: &SourceMap, sink: &mut Sink) -> Option<Rul
 fn servers(files: &mut [File], sink: &mut Sink) -> Vec<crate::policy::Server> {
     let mut seen: HashMap<String, Span> = HashMap::new();
     let mut out = Vec::new();
-    for (server, span) in files.iter_mut().flat_map(|f| std::mem::take(&mut f.servers)) {
+    for (server, span) in files
+        .iter_mut()
+        .flat_map(|f| std::mem::take(&mut f.servers))
+    {
         if let Some(first) = seen.insert(server.name.clone(), span) {
             let message = format!("the server {} stands in two files", quote(&server.name));
             sink.push(

@@ -150,7 +150,10 @@ fn host_name(name: &str, out: &mut String) -> Result<(), Malformed> {
 pub fn at_domain(value: &str) -> Option<&str> {
     let (local, domain) = value.split_once('@')?;
     let plain = |c: char| !c.is_whitespace() && !c.is_control() && !"<>,;\"".contains(c);
-    let bare = !local.is_empty() && local.chars().all(plain) && !domain.is_empty() && !domain.contains('@');
+    let bare = !local.is_empty()
+        && local.chars().all(plain)
+        && !domain.is_empty()
+        && !domain.contains('@');
     bare.then_some(domain)
 }
 

@@ -25,7 +25,12 @@ impl<'a> Call<'a> {
         tool: &'a str,
         arguments: Option<&'a [u8]>,
     ) -> Self {
-        Self { server, tool, arguments, message: None }
+        Self {
+            server,
+            tool,
+            arguments,
+            message: None,
+        }
     }
 }
 

@@ -77,7 +77,9 @@ pub fn may_be_within(value: &str, prefix: &str) -> bool {
         let absolute = text.strip_prefix("file://").unwrap_or(text);
         inside(absolute, prefix, false) || inside(absolute, prefix, true)
     };
-    let ascii = value.bytes().all(|b| matches!(b, b' '..=b'~') && b != b'%' && b != b'\\');
+    let ascii = value
+        .bytes()
+        .all(|b| matches!(b, b' '..=b'~') && b != b'%' && b != b'\\');
     if ascii {
         return place(value) || place(value.trim_matches(is_space));
     }

@@ -100,7 +100,9 @@ impl Dialogue {
             }
             match result.get("nextCursor").and_then(Value::as_str) {
                 None => return Ok(without_contradictions(tools)),
-                Some(next) if next.len() <= MAX_CURSOR && cursors.insert(next.to_owned()) => cursor = Some(next.to_owned()),
+                Some(next) if next.len() <= MAX_CURSOR && cursors.insert(next.to_owned()) => {
+                    cursor = Some(next.to_owned())
+                }
                 Some(_) => break,
             }
         }

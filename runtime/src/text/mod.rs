@@ -51,7 +51,7 @@ pub fn is_plain(input: &str) -> bool {
                 return false;
             }
             after_space = true;
-        } else if (c < ' ' || c > '~') && is_space(c) {
+        } else if !(' '..='~').contains(&c) && is_space(c) {
             return false;
         } else {
             after_space = false;

@@ -1,16 +1,17 @@
 //! `contracts-decisions.jsonl` and `contracts-route.jsonl`: contracts of single tools.
 
 use super::{Tally, direction, read_with_arguments, verdict};
-use crate::engine::{Answer, Engine, Make, definitions, reference};
+use crate::engine::{Answer, Engine, Make, compiled, definitions, reference};
 use crate::reference::json::{self, Json};
-use crate::reference::{RefCall, leaves, paths, shared, text};
+use crate::reference::{RefCall, leaves, shared, text};
+use bouncer_compiler::Options;
 use bouncer_compiler::policy::{Contract, Policy, TrustedForm};
 use bouncer_runtime::gate::Attempt;
 use bouncer_runtime::{Stage, Verdict};
 use serde_json::{Value, json};
 
 fn load(yaml: &str, packs: bool, heuristics: bool) -> Result<Policy, String> {
-    super::interim::load(yaml, packs, heuristics)
+    super::policy(yaml, &Options { packs, heuristics })
 }
 
 /// An engine with the case's tools pinned, its outputs recorded, its approvals given.
@@ -165,8 +166,7 @@ const CLASSES: &[Class] = &[
         |seen| seen.contract == "pinning" && seen.ours.stage != Stage::Pinning,
     ),
     stricter("objects are no values for a constraint", |seen| {
-        seen.ours.stage == Stage::Constraint
-            && constrained(seen).any(|node| leaves::holds_object(node))
+        seen.ours.stage == Stage::Constraint && constrained(seen).any(leaves::holds_object)
     }),
     Class {
         name: "lists are judged per element by constraints",
@@ -205,6 +205,27 @@ const CLASSES: &[Class] = &[
                     .any(|prefix| matches!(prefix.prefix.as_str(), "." | "./"))
             })
     }),
+    stricter("a path may not climb beyond its prefix", |seen| {
+        seen.ours.stage == Stage::Constraint
+            && contract(seen).is_some_and(|contract| {
+                contract
+                    .prefixes
+                    .iter()
+                    .any(|prefix| prefix.prefix.contains(".."))
+            })
+    }),
+    Class {
+        name: "a verb inside another word is no verb",
+        may_be_laxer: true,
+        holds: |seen| {
+            seen.contract == "budget"
+                && contract(seen).is_none()
+                && seen.ours.stage != Stage::Budget
+        },
+    },
+    stricter("packs and heuristics set budgets of their own", |seen| {
+        seen.ours.stage == Stage::Budget && seen.contract != "budget"
+    }),
     stricter("an exfiltrating call without a destination asks", |seen| {
         seen.ours.stage == Stage::SinkGate
             && seen.ours.question.is_none()
@@ -239,6 +260,23 @@ const CLASSES: &[Class] = &[
                 })
             })
     }),
+    stricter(
+        "taint is seen through disguises, and numbers are found by their digits",
+        |seen| {
+            seen.ours.stage == Stage::SinkGate
+                && seen.ours.verdict == Verdict::Deny
+                && seen.theirs == Verdict::Ask
+        },
+    ),
+    stricter(
+        "a derived sink without a leaf makes every argument a sink",
+        |seen| {
+            seen.ours.stage == Stage::SinkGate
+                && contract(seen).is_none()
+                && matches!(seen.arguments, Json::Object(members)
+                if members.iter().any(|(_, value)| is_empty(value)))
+        },
+    ),
     stricter("object keys are destinations", |seen| {
         seen.ours.stage == Stage::SinkGate
             && matches!(seen.arguments, Json::Object(members)
@@ -277,6 +315,11 @@ fn contract<'a>(seen: &Seen<'a>) -> Option<&'a Contract> {
         .iter()
         .filter(|contract| contract.key == seen.tool)
         .min_by_key(|contract| contract.layer)
+}
+
+/// An array without a leaf.
+fn is_empty(node: &Json) -> bool {
+    matches!(node, Json::Array(items) if items.iter().all(is_empty))
 }
 
 /// All leaves' texts.
@@ -374,14 +417,67 @@ fn route(make: Make<'_>, expected: &str) {
     tally.check(expected);
 }
 
+const DECISIONS: &str = "
+    2  does not compile: B0102 a key stands twice
+    5  does not compile: B0108 the policy is empty
+    7  does not compile: B0201 unknown key
+   31  does not compile: B0202 a value of the wrong type
+    5  does not compile: B0205 a number that does not fit
+    6  does not compile: B0303 an empty path prefix
+    4  does not compile: B0304 a regular expression that does not compile
+    1  laxer: a verb inside another word is no verb
+    9  laxer: lists are judged per element by constraints
+ 2168  same
+   20  same verdict: `null` and `true` are asked about, not `None` and `True`
+    4  same verdict: a verb inside another word is no verb
+    1  same verdict: destination-shaped arguments are sinks, declared or not
+    2  same verdict: lists are judged per element by constraints
+   16  same verdict: object keys are destinations
+    1  same verdict: objects are no values for a constraint
+    3  same verdict: trusted destinations are compared byte for byte
+    6  stricter: `.` as a prefix means below here
+    1  stricter: a constraint sees `null` and `true`, not `None` and `True`
+    8  stricter: a declared sink without a leaf makes every argument a sink
+   10  stricter: a derived sink without a leaf makes every argument a sink
+    1  stricter: a path is outside if any reading of it is
+    1  stricter: a path may not climb beyond its prefix
+  186  stricter: an exfiltrating call without a destination asks
+   22  stricter: destination-shaped arguments are sinks, declared or not
+   14  stricter: every stage is judged, not only the first that objects
+    1  stricter: lists are judged per element by constraints
+    8  stricter: object keys are destinations
+    3  stricter: objects are no values for a constraint
+    1  stricter: packs and heuristics set budgets of their own
+   21  stricter: taint is seen through disguises, and numbers are found by their digits
+   38  stricter: trusted destinations are compared byte for byte
+";
+
+const ROUTES: &str = "
+    3  laxer: the human vouched for every destination, the predecessor gave up asking
+  336  same
+   36  same outcome, other questions
+    7  stricter: a declared sink without a leaf makes every argument a sink
+  126  stricter: an exfiltrating call without a destination asks
+   13  stricter: destination-shaped arguments are sinks, declared or not
+   18  stricter: object keys are destinations
+";
+
 #[test]
-#[ignore = "until packs and policies are read"]
 fn reference_decides_as_the_predecessor() {
-    decisions(&reference, "");
+    decisions(&reference, DECISIONS);
 }
 
 #[test]
-#[ignore = "until packs and policies are read"]
+fn gate_decides_as_the_predecessor() {
+    decisions(&compiled, DECISIONS);
+}
+
+#[test]
 fn reference_routes_as_the_predecessor() {
-    route(&reference, "");
+    route(&reference, ROUTES);
+}
+
+#[test]
+fn gate_routes_as_the_predecessor() {
+    route(&compiled, ROUTES);
 }

@@ -34,7 +34,11 @@ fn alias_bombs_are_cheap() {
     assert!(start.elapsed() < Duration::from_secs(2));
     assert_eq!(code_of(&found), Code::ALIAS);
     // Few aliases of much text.
-    let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(200_000), "*a, ".repeat(100));
+    let long = format!(
+        "a: &a {}\nb: [{}]\n",
+        "x".repeat(200_000),
+        "*a, ".repeat(100)
+    );
     assert_eq!(code_of(&bounded("long alias", &long)), Code::ALIAS);
     // Anchors alone.
     let nested = format!("a: {}{}\n", "&a [".repeat(60), "]".repeat(60));
@@ -66,10 +70,27 @@ fn large_and_odd_files_are_read_in_time() {
         ("flow depth", format!("a: {}", deep("["))),
         ("map depth", format!("a: {}", deep("{a: "))),
         ("block depth", deep("- ")),
-        ("many keys", (0..100_000).map(|n| format!("k{n}: 1\n")).collect()),
-        ("unknown keys", format!("a: {{{}}}", (0..50_000).map(|n| format!("k{n}: 1,")).collect::<String>())),
+        (
+            "many keys",
+            (0..100_000).map(|n| format!("k{n}: 1\n")).collect(),
+        ),
+        (
+            "unknown keys",
+            format!(
+                "a: {{{}}}",
+                (0..50_000).map(|n| format!("k{n}: 1,")).collect::<String>()
+            ),
+        ),
         ("one line", format!("a: {{x: {}}}", "'é' ,".repeat(100_000))),
-        ("json", format!("{{{}\"é\":{{}}}}", (0..30_000).map(|n| format!("\"tool{n}\":{{\"sink_params\":[\"to\"]}},")).collect::<String>())),
+        (
+            "json",
+            format!(
+                "{{{}\"é\":{{}}}}",
+                (0..30_000)
+                    .map(|n| format!("\"tool{n}\":{{\"sink_params\":[\"to\"]}},"))
+                    .collect::<String>()
+            ),
+        ),
         ("long text", format!("a: '{}", "é".repeat(1 << 20))),
         ("comment", "#".repeat(4 << 20)),
         ("white space", " ".repeat(1 << 20)),
@@ -79,7 +100,10 @@ fn large_and_odd_files_are_read_in_time() {
         ("colons", ":".repeat(100_000)),
         ("question marks", "? ".repeat(20_000)),
         ("directives", "%TAG ! x\n".repeat(10_000)),
-        ("far apart", format!("a: {{}}\n{}a: {{}}\n", "# x\n".repeat(200_000))),
+        (
+            "far apart",
+            format!("a: {{}}\n{}a: {{}}\n", "# x\n".repeat(200_000)),
+        ),
     ] {
         bounded(name, &text);
     }
@@ -87,7 +111,28 @@ fn large_and_odd_files_are_read_in_time() {
 
 #[test]
 fn odd_bytes_are_errors_with_places() {
-    for text in ["a: \0", "\0", "a: \u{7f}", "\u{feff}\u{feff}a: {}", "a: \"\\ud800\"", "a: \u{85}b", "a:\r\n  max_calls: x\r\n", "a: {max_calls: x}\rb: {}", "\u{2028}", "%YAML 9.9\n---\na: {}", "...", "---", "--- --- a", "a: *b", "? [x]\n: {}", "{a: b}: c", "!!map {a: {}}", "a: !!str", "a: {max_calls: !!int 3}", "a: {max_calls: !!int x}"] {
+    for text in [
+        "a: \0",
+        "\0",
+        "a: \u{7f}",
+        "\u{feff}\u{feff}a: {}",
+        "a: \"\\ud800\"",
+        "a: \u{85}b",
+        "a:\r\n  max_calls: x\r\n",
+        "a: {max_calls: x}\rb: {}",
+        "\u{2028}",
+        "%YAML 9.9\n---\na: {}",
+        "...",
+        "---",
+        "--- --- a",
+        "a: *b",
+        "? [x]\n: {}",
+        "{a: b}: c",
+        "!!map {a: {}}",
+        "a: !!str",
+        "a: {max_calls: !!int 3}",
+        "a: {max_calls: !!int x}",
+    ] {
         let found = diagnostics(&[("p.yaml", text)]);
         let _ = (human(&found, true), json(&found));
         println!("{text:?}\n{}", human(&found, false));
@@ -106,22 +151,65 @@ fn mutated() -> impl Strategy<Value = String> {
     .chain(all_codes().filter_map(|c| explain(c.name()).map(|p| p.example.to_owned())))
     .collect();
     let edit = (any::<prop::sample::Index>(), 0usize..12, fragment());
-    (prop::sample::select(seeds), prop::collection::vec(edit, 0..6)).prop_map(|(seed, edits)| {
-        let mut chars: Vec<char> = seed.chars().collect();
-        for (at, length, put) in edits {
-            let at = at.index(chars.len() + 1);
-            let end = (at + length).min(chars.len());
-            chars.splice(at..end, put.chars());
-        }
-        chars.into_iter().collect()
-    })
+    (
+        prop::sample::select(seeds),
+        prop::collection::vec(edit, 0..6),
+    )
+        .prop_map(|(seed, edits)| {
+            let mut chars: Vec<char> = seed.chars().collect();
+            for (at, length, put) in edits {
+                let at = at.index(chars.len() + 1);
+                let end = (at + length).min(chars.len());
+                chars.splice(at..end, put.chars());
+            }
+            chars.into_iter().collect()
+        })
 }
 
 fn fragment() -> impl Strategy<Value = String> {
     let known = [
-        "", "\n", "  ", "\t", ":", ": ", "- ", "{", "}", "[", "]", "'", "\"", "|\n", ">-\n", "&a ", "*a", "<<: *a",
-        "!!str ", "#", "@", "*", "\\", "\u{feff}", "é", "\u{202e}", "\r", "null", "true", "-1", "0x", "~", "version: 1\n",
-        "when: args.a > 1", "---\n", "...", "? ", ",", "extends: pack", "(?=a)", "%", "`",
+        "",
+        "\n",
+        "  ",
+        "\t",
+        ":",
+        ": ",
+        "- ",
+        "{",
+        "}",
+        "[",
+        "]",
+        "'",
+        "\"",
+        "|\n",
+        ">-\n",
+        "&a ",
+        "*a",
+        "<<: *a",
+        "!!str ",
+        "#",
+        "@",
+        "*",
+        "\\",
+        "\u{feff}",
+        "é",
+        "\u{202e}",
+        "\r",
+        "null",
+        "true",
+        "-1",
+        "0x",
+        "~",
+        "version: 1\n",
+        "when: args.a > 1",
+        "---\n",
+        "...",
+        "? ",
+        ",",
+        "extends: pack",
+        "(?=a)",
+        "%",
+        "`",
     ];
     prop_oneof![
         4 => prop::sample::select(known.to_vec()).prop_map(ToOwned::to_owned),

@@ -15,7 +15,12 @@ fn policy(files: &[(&str, &str)]) -> Policy {
 
 fn warnings(text: &str) -> Vec<&'static str> {
     match load_all(&[("p.yaml", text)]) {
-        Ok(loaded) => loaded.warnings.list().iter().map(|d| d.code.name()).collect(),
+        Ok(loaded) => loaded
+            .warnings
+            .list()
+            .iter()
+            .map(|d| d.code.name())
+            .collect(),
         Err(errors) => panic!("{}", short(&errors)),
     }
 }
@@ -63,16 +68,31 @@ fn packs_stand_below_user_files() {
 fn a_qualified_key_stands_beside_the_packs() {
     let policy = policy(&[("p.yaml", "gmail__send_email: {exfiltrating: true}\n")]);
     let keys: Vec<_> = policy.contracts.iter().map(|c| c.key.as_str()).collect();
-    assert_eq!(keys, ["delete_email", "gmail__send_email", "send_email", "write_file"]);
+    assert_eq!(
+        keys,
+        [
+            "delete_email",
+            "gmail__send_email",
+            "send_email",
+            "write_file"
+        ]
+    );
     // It wins over the pack's bare name, so what it drops is said.
-    assert_eq!(warnings("gmail__send_email: {exfiltrating: true}\n"), ["B0503"]);
+    assert_eq!(
+        warnings("gmail__send_email: {exfiltrating: true}\n"),
+        ["B0503"]
+    );
 }
 
 #[test]
 fn extending_keeps_what_the_pack_says() {
     let text = "version: 1\ntools:\n  send_email:\n    extends: pack\n    sink_params: [bcc, to]\n    trusted_destinations: ['*@corp.com']\n    max_calls: 5\n    outputs: {fields: {sender: observed}}\n";
     let policy = policy(&[("p.yaml", text)]);
-    let contract = policy.contracts.iter().find(|c| c.key == "send_email").unwrap();
+    let contract = policy
+        .contracts
+        .iter()
+        .find(|c| c.key == "send_email")
+        .unwrap();
     assert!(contract.exfiltrating);
     assert_eq!(contract.layer, Layer::User);
     assert_eq!(sinks(&policy, "send_email"), ["bcc", "to", "cc"]);
@@ -93,15 +113,30 @@ fn extending_keeps_what_the_pack_says() {
 #[test]
 fn dropped_protection_is_said() {
     for (text, warned) in [
-        ("send_email: {exfiltrating: true, sink_params: [to, cc], max_calls: 9}\n", false),
+        (
+            "send_email: {exfiltrating: true, sink_params: [to, cc], max_calls: 9}\n",
+            false,
+        ),
         ("send_email: {exfiltrating: true, max_calls: 9}\n", false),
-        ("send_email: {exfiltrating: true, sink_params: [to], max_calls: 9}\n", true),
-        ("send_email: {exfiltrating: true, sink_params: [to, cc]}\n", true),
+        (
+            "send_email: {exfiltrating: true, sink_params: [to], max_calls: 9}\n",
+            true,
+        ),
+        (
+            "send_email: {exfiltrating: true, sink_params: [to, cc]}\n",
+            true,
+        ),
         ("send_email: {}\n", true),
         ("delete_email: {}\n", true),
         ("write_file: {max_calls: 1}\n", true),
-        ("version: 1\ntools: {send_email: {extends: pack, exfiltrating: false}}\n", true),
-        ("version: 1\npacks: []\ntools: {send_email: {max_calls: 1}}\n", false),
+        (
+            "version: 1\ntools: {send_email: {extends: pack, exfiltrating: false}}\n",
+            true,
+        ),
+        (
+            "version: 1\npacks: []\ntools: {send_email: {max_calls: 1}}\n",
+            false,
+        ),
     ] {
         assert_eq!(warnings(text).contains(&"B0503"), warned, "{text}");
     }
@@ -123,26 +158,48 @@ fn files_are_joined() {
     let rules = policy.rules.unwrap();
     let globs: Vec<_> = rules.rules.iter().map(|r| r.tools.len()).collect();
     assert_eq!(globs, [1, 2]);
-    let ToolGlob { pattern, native, at } = &rules.rules[1].tools[1];
-    assert_eq!((pattern.as_str(), *native, at.file, at.line), ("d?", true, 2, 3));
+    let ToolGlob {
+        pattern,
+        native,
+        at,
+    } = &rules.rules[1].tools[1];
+    assert_eq!(
+        (pattern.as_str(), *native, at.file, at.line),
+        ("d?", true, 2, 3)
+    );
     assert_eq!(rules.on_unknown.action, Verdict::Deny);
     assert_eq!(rules.on_unknown.at.unwrap().file, 2);
     assert_eq!(rules.on_destructive_hint.action, Verdict::Ask);
     assert!(rules.on_destructive_hint.at.is_none());
     let names: Vec<_> = policy.servers.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names, ["a", "z"]);
-    assert!(matches!(&policy.servers[0].transport, Transport::Http { headers, .. } if headers[0].1 == "${T}"));
+    assert!(
+        matches!(&policy.servers[0].transport, Transport::Http { headers, .. } if headers[0].1 == "${T}")
+    );
     assert_eq!(policy.audit_path.as_deref(), Some("log"));
     assert_eq!(policy.assertions[0].text, "never deny read_file");
     assert!(policy.heuristics.is_none());
-    assert_eq!(policy.contracts.iter().filter(|c| c.layer == Layer::User).count(), 2);
+    assert_eq!(
+        policy
+            .contracts
+            .iter()
+            .filter(|c| c.layer == Layer::User)
+            .count(),
+        2
+    );
 }
 
 #[test]
 fn a_file_of_servers_alone_has_the_defaults() {
-    let rules = policy(&[("b.yaml", "servers: {z: {command: z}}\n")]).rules.unwrap();
+    let rules = policy(&[("b.yaml", "servers: {z: {command: z}}\n")])
+        .rules
+        .unwrap();
     assert_eq!(rules.on_destructive_hint.action, Verdict::Ask);
-    assert!(policy(&[("b.yaml", "version: 1\nservers: {z: {command: z}}\n")]).rules.is_none());
+    assert!(
+        policy(&[("b.yaml", "version: 1\nservers: {z: {command: z}}\n")])
+            .rules
+            .is_none()
+    );
 }
 
 /// The tests of the only rule.
@@ -165,7 +222,9 @@ fn tests(text: &str) -> Vec<Test> {
 fn lists_are_expanded_in_place() {
     let text = "version: 1\nlists:\n  a: ['@b', 5, '@@handle']\n  b: ['*@corp.com', x@y.z]\nrules: [{tool: '*', match: {to: {in: '@a'}, n: {in: [1, '@b']}}, action: deny}]\n";
     let tests = tests(text);
-    let Op::In(items) = &tests[0].op else { panic!() };
+    let Op::In(items) = &tests[0].op else {
+        panic!()
+    };
     let at = ListItem::AtDomain("corp.com".into());
     assert_eq!(items.len(), 4);
     assert_eq!(items[0], at);
@@ -173,7 +232,9 @@ fn lists_are_expanded_in_place() {
         items[3],
         ListItem::Scalar(crate::policy::Scalar::Str("@handle".into()))
     );
-    let Op::In(items) = &tests[1].op else { panic!() };
+    let Op::In(items) = &tests[1].op else {
+        panic!()
+    };
     assert_eq!(items.len(), 3);
 }
 
@@ -184,14 +245,25 @@ fn merge_keys_join_contracts() {
         "base: &b {exfiltrating: true, sink_params: [to]}\npost:\n  <<: *b\n  sink_params: [url]\n",
     )]);
     assert_eq!(sinks(&policy, "post"), ["url"]);
-    assert!(policy.contracts.iter().any(|c| c.key == "post" && c.exfiltrating));
+    assert!(
+        policy
+            .contracts
+            .iter()
+            .any(|c| c.key == "post" && c.exfiltrating)
+    );
 }
 
 #[test]
 fn the_examples_load() {
     for (name, text) in [
-        ("policy.yaml", include_str!("../../../../examples/policy.yaml")),
-        ("bouncer.yaml", include_str!("../../../../examples/bouncer.yaml")),
+        (
+            "policy.yaml",
+            include_str!("../../../../examples/policy.yaml"),
+        ),
+        (
+            "bouncer.yaml",
+            include_str!("../../../../examples/bouncer.yaml"),
+        ),
         (
             "border-patrol.yaml",
             include_str!("../../../../examples/border-patrol.yaml"),

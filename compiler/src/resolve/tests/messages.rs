@@ -63,6 +63,8 @@ mistakes! {
     a_contract_among_rules: "rules: []\nsend_email: {exfiltrating: true}\n";
     a_wide_rule: "rules: [{tool: '* ', match: {args..q: {contains: ''}}, action: deny}]\n";
     sinks_without_the_gate: "post: {sink_params: [to], write_params: [path]}\n";
+    a_condition_in_quotes: "version: 1\nrules:\n  - tool: '*'\n    when: \"args.a == \\\"é\\\" and args.b >> 2\"\n    action: deny\n";
+    a_condition_in_a_block: "version: 1\nrules:\n  - tool: '*'\n    when: |\n      args.a > 1\n      and args.b in @nowhere\n    action: deny\n";
     a_misspelt_test: "rules: [{tool: a, match: {q: {regexp: x}}, action: deny}]\n";
 }
 

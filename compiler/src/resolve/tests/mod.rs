@@ -79,7 +79,11 @@ fn every_page_has_an_example_that_shows_its_code() {
         let files: Vec<_> = files.iter().map(|(n, t)| (*n, t.as_str())).collect();
         let found = diagnostics_of_all_stages(&files);
         let codes: Vec<_> = found.list().iter().map(|d| d.code).collect();
-        assert!(codes.contains(&code), "{code}: {codes:?}\n{}", short(&found));
+        assert!(
+            codes.contains(&code),
+            "{code}: {codes:?}\n{}",
+            short(&found)
+        );
         let errors = |d: &Diagnostics| d.list().iter().any(|d| d.severity == Severity::Error);
         assert_eq!(errors(&found), page.severity == Severity::Error, "{code}");
     }
@@ -99,6 +103,10 @@ fn the_built_in_packs_load_without_a_word() {
     assert!(loaded.policy.contracts.len() > 100);
     assert!(loaded.policy.heuristics.is_some());
     for pack in packs::all() {
-        assert!(pack.text.contains(&format!("\npack: {}\n", pack.name)), "{}", pack.name);
+        assert!(
+            pack.text.contains(&format!("\npack: {}\n", pack.name)),
+            "{}",
+            pack.name
+        );
     }
 }

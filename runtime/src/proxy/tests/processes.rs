@@ -43,7 +43,11 @@ struct Proxy {
 impl Proxy {
     fn start(script: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "proxy::tests::processes::proxy_process", "--nocapture"])
+            .args([
+                "--exact",
+                "proxy::tests::processes::proxy_process",
+                "--nocapture",
+            ])
             .env(SCRIPT, script)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -125,7 +129,11 @@ fn a_server_that_will_not_end_is_ended_with_its_helpers() {
         pids.display()
     );
     let proxy = Proxy::start(&script);
-    let written = || std::fs::read_to_string(&pids).ok().filter(|text| text.ends_with('\n'));
+    let written = || {
+        std::fs::read_to_string(&pids)
+            .ok()
+            .filter(|text| text.ends_with('\n'))
+    };
     while written().is_none() {
         assert!(start.elapsed() < Duration::from_secs(20));
         std::thread::sleep(Duration::from_millis(5));
