@@ -172,7 +172,7 @@ def passed(result):
     return not result.get("isError", False)
 
 
-async def until(condition, seconds=10.0):
+async def until(condition, seconds=20.0):
     """Waits for `condition`; whether it came true."""
     end = time.monotonic() + seconds
     while not condition():
@@ -448,7 +448,7 @@ async def walk(run, command):
         slow.cancel()
         await asyncio.gather(slow, return_exceptions=True)
         seen["echo after a cancellation"] = await call("echo", message="still here")
-        seen["the cancellation took no time"] = time.monotonic() - started < 5
+        seen["the cancellation took no time"] = time.monotonic() - started < 15
         unknown = types.Request(method="no/such-method", params=None)
         seen["unknown method"] = await outcome(session.send_request(unknown, types.EmptyResult))
         changed = lambda: [n["method"] for n in peer.notices if n["method"].endswith("list_changed")]  # noqa: E731

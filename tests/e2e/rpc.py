@@ -33,12 +33,11 @@ def log(message):
             file.write(json.dumps(message) + "\n")
 
 
-def serve(name, tools, call, after=None):
+def serve(name, tools, call):
     """Serves until standard input ends.
 
     `tools()` lists the tools, `call(name, arguments)` gives a result, None for an
-    unknown tool or NO_ANSWER; `after(method, params)` runs once a request has been
-    answered.
+    unknown tool or NO_ANSWER.
     """
     for line in sys.stdin:
         if not line.strip():
@@ -71,5 +70,3 @@ def serve(name, tools, call, after=None):
         else:
             answer = {"error": {"code": -32601, "message": "method not found"}}
         send({"id": identifier, **answer})
-        if after:
-            after(method, params)

@@ -18,6 +18,7 @@ mod command;
 mod complete;
 mod dependencies;
 mod documents;
+mod e2e;
 mod engine;
 mod equivalence;
 mod vectors;
