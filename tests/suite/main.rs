@@ -19,6 +19,7 @@ mod complete;
 mod corpus;
 mod dependencies;
 mod documents;
+mod e2e;
 mod engine;
 mod equivalence;
 mod vectors;
