@@ -9,8 +9,15 @@ use std::path::PathBuf;
 /// Policies are compiled ahead of time into one binary plan. The proxy loads the plan
 /// and judges each call with it; no model takes part in the decision.
 #[derive(Debug, Parser)]
-#[command(name = "bouncer", version, propagate_version = true, max_term_width = 100)]
-#[command(after_help = "See `bouncer demo` for the idea in ten seconds, and `bouncer help COMMAND` for each command.")]
+#[command(
+    name = "bouncer",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+#[command(
+    after_help = "See `bouncer demo` for the idea in ten seconds, and `bouncer help COMMAND` for each command."
+)]
 pub struct Cli {
     /// When to use colour on standard error
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
@@ -134,7 +141,9 @@ pub struct CheckArgs {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Exit status: 0, or 1 if an expectation fails or a trace cannot be read; 2 usage.")]
+#[command(
+    after_help = "Exit status: 0, or 1 if an expectation fails or a trace cannot be read; 2 usage."
+)]
 pub struct ReplayArgs {
     /// Traces, JSON lines; `-` for standard input
     #[arg(required = true, value_name = "TRACE")]
@@ -147,8 +156,10 @@ pub struct ReplayArgs {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "The audit log gets one JSON line per verdict, before the call goes out. \
-If it cannot be written, calls are blocked.")]
+#[command(
+    after_help = "The audit log gets one JSON line per verdict, before the call goes out. \
+If it cannot be written, calls are blocked."
+)]
 pub struct RunArgs {
     /// An MCP client's configuration file
     #[arg(long, value_name = "CONFIG", requires = "upstream_name")]

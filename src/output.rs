@@ -60,7 +60,9 @@ pub fn exit(result: Outcome) -> ExitCode {
     match result {
         Ok(code) | Err(Failure::Code(code)) => ExitCode::from(code),
         // Whoever reads us has seen enough, as with `| head`.
-        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
         Err(Failure::Output(error)) => {
             error_line(&format!("cannot write the output: {error}"));
             ExitCode::from(ERROR)

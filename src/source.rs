@@ -27,14 +27,27 @@ pub fn compile(policies: &[PathBuf], layers: &Layers) -> Result<Compiled, Box<Co
         .map(|path| read_text(path).map(|text| (display_name(path), text)))
         .collect::<Result<_, _>>()
         .map_err(|failure| Box::new(CompileFailure::Other(failure)))?;
-    let inputs: Vec<Input<'_>> = texts.iter().map(|(name, text)| Input { name, text }).collect();
-    let options = Options { packs: !layers.no_packs, heuristics: !layers.no_heuristics };
-    let loaded = bouncer_compiler::load(&inputs, &options).map_err(|d| Box::new(CompileFailure::Policy(d)))?;
+    let inputs: Vec<Input<'_>> = texts
+        .iter()
+        .map(|(name, text)| Input { name, text })
+        .collect();
+    let options = Options {
+        packs: !layers.no_packs,
+        heuristics: !layers.no_heuristics,
+    };
+    let loaded = bouncer_compiler::load(&inputs, &options)
+        .map_err(|d| Box::new(CompileFailure::Policy(d)))?;
     match bouncer_compiler::compile(&loaded.policy) {
-        Ok(bytes) => Ok(Compiled { bytes, policy: loaded.policy, warnings: loaded.warnings }),
+        Ok(bytes) => Ok(Compiled {
+            bytes,
+            policy: loaded.policy,
+            warnings: loaded.warnings,
+        }),
         Err(errors) => {
             let sources = loaded.warnings.sources().clone();
-            Err(Box::new(CompileFailure::Policy(diagnostic::of_compile_errors(&errors, sources))))
+            Err(Box::new(CompileFailure::Policy(
+                diagnostic::of_compile_errors(&errors, sources),
+            )))
         }
     }
 }
@@ -64,7 +77,11 @@ impl CompileFailure {
 pub fn print_diagnostics(diagnostics: &Diagnostics) {
     if !diagnostics.is_empty() {
         // If standard error is gone there is nobody left to tell.
-        let _ = write!(anstream::stderr(), "{}", diagnostic::human(diagnostics, colour()));
+        let _ = write!(
+            anstream::stderr(),
+            "{}",
+            diagnostic::human(diagnostics, colour())
+        );
     }
 }
 
@@ -77,14 +94,18 @@ pub fn plan(source: &PolicySource) -> Result<Plan, Failure> {
     }
     let compiled = compile(&source.policy, &source.layers).map_err(|failure| failure.report())?;
     print_diagnostics(&compiled.warnings);
-    Plan::load(compiled.bytes).map_err(|error| Failure::Message(format!("the compiled plan does not load: {error}")))
+    Plan::load(compiled.bytes)
+        .map_err(|error| Failure::Message(format!("the compiled plan does not load: {error}")))
 }
 
 /// Reads a text file; `-` is standard input.
 pub fn read_text(path: &Path) -> Result<String, Failure> {
     let result = if path == Path::new("-") {
         let mut text = String::new();
-        std::io::stdin().lock().read_to_string(&mut text).map(|_| text)
+        std::io::stdin()
+            .lock()
+            .read_to_string(&mut text)
+            .map(|_| text)
     } else {
         std::fs::read_to_string(path)
     };
@@ -97,5 +118,9 @@ pub fn lock(path: &Path) -> Result<Lock, Failure> {
 }
 
 fn display_name(path: &Path) -> String {
-    if path == Path::new("-") { "<stdin>".to_owned() } else { path.display().to_string() }
+    if path == Path::new("-") {
+        "<stdin>".to_owned()
+    } else {
+        path.display().to_string()
+    }
 }

@@ -26,7 +26,10 @@ pub const fn heuristics() -> Option<Builtin> {
 /// Embeds one file of `packs/`.
 macro_rules! builtin {
     ($name:literal) => {
-        Builtin { name: $name, text: include_str!(concat!("../../packs/", $name, ".yaml")) }
+        Builtin {
+            name: $name,
+            text: include_str!(concat!("../../packs/", $name, ".yaml")),
+        }
     };
 }
 

@@ -12,7 +12,9 @@ use std::path::Path;
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Outcome {
     let arguments = match args.args.strip_prefix('@') {
-        Some(file) => std::fs::read(file).map_err(|error| Failure::file("read", Path::new(file), &error))?,
+        Some(file) => {
+            std::fs::read(file).map_err(|error| Failure::file("read", Path::new(file), &error))?
+        }
         None => args.args.clone().into_bytes(),
     };
     let mut gate = Gate::new(source::plan(&args.source)?);
@@ -39,11 +41,18 @@ pub fn run(args: &CheckArgs) -> Outcome {
 
 /// Pins every tool of a lock under the server that the lock names.
 pub fn pin_all(gate: &mut Gate, lock: &Lock) {
-    let mut servers: Vec<Option<&str>> = lock.tools.iter().map(|tool| tool.server.as_deref()).collect();
+    let mut servers: Vec<Option<&str>> = lock
+        .tools
+        .iter()
+        .map(|tool| tool.server.as_deref())
+        .collect();
     servers.sort_unstable();
     servers.dedup();
     for server in servers {
-        let of_server = lock.tools.iter().filter(|tool| tool.server.as_deref() == server);
+        let of_server = lock
+            .tools
+            .iter()
+            .filter(|tool| tool.server.as_deref() == server);
         let tools: Vec<ToolDefinition> = of_server.map(|tool| tool.definition.clone()).collect();
         gate.pin(server, &tools, None);
     }
@@ -51,9 +60,17 @@ pub fn pin_all(gate: &mut Gate, lock: &Lock) {
 
 /// The server of a tool that only one server of the lock has.
 fn only_server(lock: &Lock, tool: &str) -> Option<String> {
-    let mut servers = lock.tools.iter().filter(|t| t.definition.name == tool).map(|t| t.server.clone());
+    let mut servers = lock
+        .tools
+        .iter()
+        .filter(|t| t.definition.name == tool)
+        .map(|t| t.server.clone());
     let first = servers.next()?;
-    if servers.next().is_some() { None } else { first }
+    if servers.next().is_some() {
+        None
+    } else {
+        first
+    }
 }
 
 fn print(decision: &Decision<'_>, json: bool) -> std::io::Result<()> {
@@ -67,7 +84,9 @@ fn print(decision: &Decision<'_>, json: bool) -> std::io::Result<()> {
             "at": decision.position().map(|at| at.to_string()),
             "rule": decision.rule(),
         });
-        if let (Approvable::Destination(question), Some(map)) = (decision.approvable(), object.as_object_mut()) {
+        if let (Approvable::Destination(question), Some(map)) =
+            (decision.approvable(), object.as_object_mut())
+        {
             map.insert(
                 "question".to_owned(),
                 serde_json::json!({ "param": question.param, "destination": question.destination }),
@@ -75,7 +94,13 @@ fn print(decision: &Decision<'_>, json: bool) -> std::io::Result<()> {
         }
         return writeln!(stdout, "{object}");
     }
-    write!(stdout, "{} ({}): {}", decision.verdict(), decision.stage(), decision.reason())?;
+    write!(
+        stdout,
+        "{} ({}): {}",
+        decision.verdict(),
+        decision.stage(),
+        decision.reason()
+    )?;
     if let Some(at) = decision.position() {
         write!(stdout, "\n  at {at}")?;
     }

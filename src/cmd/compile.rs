@@ -6,8 +6,8 @@ use crate::source::{self, CompileFailure};
 use bouncer_compiler::diagnostic as render;
 use bouncer_compiler::policy::Policy;
 use bouncer_runtime::plan::Plan;
-use bouncer_runtime::plan::glob;
 use bouncer_runtime::plan::format::{GLOB_NATIVE, GLOB_STAR};
+use bouncer_runtime::plan::glob;
 use bouncer_runtime::tools::Lock;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,10 @@ pub fn run(args: &CompileArgs) -> Outcome {
         None => default_output(&args.policies)?,
     };
     write(&output, plan.bytes())?;
-    let unknown = lock.as_ref().map(|lock| unknown_keys(&compiled.policy, lock)).unwrap_or_default();
+    let unknown = lock
+        .as_ref()
+        .map(|lock| unknown_keys(&compiled.policy, lock))
+        .unwrap_or_default();
     if args.json {
         let summary = serde_json::json!({
             "plan": output.display().to_string(),
@@ -45,9 +48,16 @@ pub fn run(args: &CompileArgs) -> Outcome {
     }
     let mut stderr = anstream::stderr();
     for name in unknown {
-        let _ = writeln!(stderr, "note: the policy names `{name}`, which no tool of the lock matches");
+        let _ = writeln!(
+            stderr,
+            "note: the policy names `{name}`, which no tool of the lock matches"
+        );
     }
-    let rules = compiled.policy.rules.as_ref().map_or(0, |set| set.rules.len());
+    let rules = compiled
+        .policy
+        .rules
+        .as_ref()
+        .map_or(0, |set| set.rules.len());
     let _ = writeln!(
         stderr,
         "compiled {} contracts and {rules} rules into {} ({} bytes, digest {})",
@@ -75,7 +85,9 @@ fn report(failure: CompileFailure, json: bool) -> Failure {
 fn default_output(policies: &[PathBuf]) -> Result<PathBuf, Failure> {
     match policies.first() {
         Some(path) if path != Path::new("-") => Ok(path.with_extension("plan")),
-        _ => Err(Failure::Message("say where to write the plan: `-o PLAN`".to_owned())),
+        _ => Err(Failure::Message(
+            "say where to write the plan: `-o PLAN`".to_owned(),
+        )),
     }
 }
 
@@ -88,7 +100,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}.tmp", std::process::id()));
     let temporary = PathBuf::from(temporary);
-    let written = std::fs::write(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, path));
+    let written =
+        std::fs::write(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, path));
     written.map_err(|error| {
         // The temporary file may not exist; the first error is the one to tell.
         let _ = std::fs::remove_file(&temporary);
@@ -103,20 +116,35 @@ fn unknown_keys(policy: &Policy, lock: &Lock) -> Vec<String> {
         .iter()
         .map(|tool| {
             let name = tool.definition.name.clone();
-            let full = tool.server.as_ref().map_or_else(|| name.clone(), |server| format!("{server}__{name}"));
+            let full = tool
+                .server
+                .as_ref()
+                .map_or_else(|| name.clone(), |server| format!("{server}__{name}"));
             (name, full)
         })
         .collect();
     let mut unknown = Vec::new();
     for contract in &policy.contracts {
         let user = contract.layer == bouncer_compiler::policy::Layer::User;
-        if user && !names.iter().any(|(name, full)| *name == contract.key || *full == contract.key) {
+        if user
+            && !names
+                .iter()
+                .any(|(name, full)| *name == contract.key || *full == contract.key)
+        {
             unknown.push(contract.key.clone());
         }
     }
-    for tool in policy.rules.iter().flat_map(|set| &set.rules).flat_map(|rule| &rule.tools) {
+    for tool in policy
+        .rules
+        .iter()
+        .flat_map(|set| &set.rules)
+        .flat_map(|rule| &rule.tools)
+    {
         let kind = if tool.native { GLOB_NATIVE } else { GLOB_STAR };
-        if !names.iter().any(|(_, full)| glob::matches(kind, &tool.pattern, full)) {
+        if !names
+            .iter()
+            .any(|(_, full)| glob::matches(kind, &tool.pattern, full))
+        {
             unknown.push(tool.pattern.clone());
         }
     }

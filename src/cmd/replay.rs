@@ -30,7 +30,12 @@ pub fn run(args: &ReplayArgs) -> Outcome {
         let _ = writeln!(
             stderr,
             "{} calls: {} allow, {} ask, {} deny; {} expectations, {} failed",
-            tally.calls, tally.verdicts[0], tally.verdicts[1], tally.verdicts[2], tally.expectations, tally.failed
+            tally.calls,
+            tally.verdicts[0],
+            tally.verdicts[1],
+            tally.verdicts[2],
+            tally.expectations,
+            tally.failed
         );
     }
     Ok(if tally.failed > 0 { ERROR } else { 0 })
@@ -66,7 +71,15 @@ impl<'r> Replay<'r> {
     fn new(plan: &'r Plan, name: &'r str, several: bool, json: bool, tally: &'r mut Tally) -> Self {
         let gate = Gate::new(plan.clone());
         let conversation = gate.conversation();
-        Self { plan, name, several, json, tally, gate, conversation }
+        Self {
+            plan,
+            name,
+            several,
+            json,
+            tally,
+            gate,
+            conversation,
+        }
     }
 
     fn line(&mut self, number: u64, text: &str) -> Result<(), Failure> {
@@ -85,32 +98,75 @@ impl<'r> Replay<'r> {
                     .map_err(|error| fail(&error.to_string()))?;
                 self.gate.pin(server.as_deref(), &definitions, None);
             }
-            Line::Result { server, tool, content, structured, error } => {
+            Line::Result {
+                server,
+                tool,
+                content,
+                structured,
+                error,
+            } => {
                 let result = trace::result_value(content, structured, error);
-                self.gate.record(&mut self.conversation, server.as_deref(), &tool, &result);
+                self.gate
+                    .record(&mut self.conversation, server.as_deref(), &tool, &result);
             }
-            Line::Approve { server, tool, param, destination } => {
-                self.conversation.approve(server.as_deref(), &tool, &param, &destination);
+            Line::Approve {
+                server,
+                tool,
+                param,
+                destination,
+            } => {
+                self.conversation
+                    .approve(server.as_deref(), &tool, &param, &destination);
             }
-            Line::Call { server, tool, arguments_raw, expect, expect_contract, at_ms, .. } => {
+            Line::Call {
+                server,
+                tool,
+                arguments_raw,
+                expect,
+                expect_contract,
+                at_ms,
+                ..
+            } => {
                 if let Some(verdict) = &expect
                     && !matches!(verdict.as_str(), "allow" | "ask" | "deny")
                 {
-                    return Err(fail(&format!("`expect` is `{verdict}`; it can be allow, ask or deny")));
+                    return Err(fail(&format!(
+                        "`expect` is `{verdict}`; it can be allow, ask or deny"
+                    )));
                 }
-                let arguments = arguments_raw.as_deref().or(raw.as_ref().map(|raw| raw.get()));
-                let call = Call::hypothetical(server.as_deref(), &tool, arguments.map(str::as_bytes));
-                let Self { gate, conversation, .. } = self;
+                let arguments = arguments_raw
+                    .as_deref()
+                    .or(raw.as_ref().map(|raw| raw.get()));
+                let call =
+                    Call::hypothetical(server.as_deref(), &tool, arguments.map(str::as_bytes));
+                let Self {
+                    gate, conversation, ..
+                } = self;
                 let decision = gate.decide(conversation, &call, Attempt::First, at_ms.unwrap_or(0));
-                let expected = Expected { verdict: expect, contract: expect_contract };
-                report(self.name, self.several, self.json, self.tally, number, &tool, &decision, &expected)?;
+                let expected = Expected {
+                    verdict: expect,
+                    contract: expect_contract,
+                };
+                report(
+                    self.name,
+                    self.several,
+                    self.json,
+                    self.tally,
+                    number,
+                    &tool,
+                    &decision,
+                    &expected,
+                )?;
             }
         }
         Ok(())
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename them")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one call site; a struct would only rename them"
+)]
 fn report(
     name: &str,
     several: bool,
@@ -126,8 +182,14 @@ fn report(
         *count += 1;
     }
     let wrong = [
-        expected.verdict.as_deref().filter(|want| *want != decision.verdict().name()),
-        expected.contract.as_deref().filter(|want| *want != decision.stage().name()),
+        expected
+            .verdict
+            .as_deref()
+            .filter(|want| *want != decision.verdict().name()),
+        expected
+            .contract
+            .as_deref()
+            .filter(|want| *want != decision.stage().name()),
     ];
     tally.expectations += u64::from(expected.verdict.is_some() || expected.contract.is_some());
     let failed = wrong.iter().any(Option::is_some);
@@ -162,8 +224,18 @@ fn report(
         }
         return writeln!(stdout, "{object}");
     }
-    let prefix = if several { format!("{name}:{number}") } else { format!("line {number}") };
-    write!(stdout, "{prefix}: {tool}: {} ({}): {}", decision.verdict(), decision.stage(), decision.reason())?;
+    let prefix = if several {
+        format!("{name}:{number}")
+    } else {
+        format!("line {number}")
+    };
+    write!(
+        stdout,
+        "{prefix}: {tool}: {} ({}): {}",
+        decision.verdict(),
+        decision.stage(),
+        decision.reason()
+    )?;
     if let Some(at) = at {
         write!(stdout, " [{at}]")?;
     }

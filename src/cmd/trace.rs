@@ -75,23 +75,39 @@ pub fn parse(text: &str) -> Result<(Line, Option<Box<RawValue>>), String> {
         Err(error) => return Err(error.to_string()),
     };
     let raw = match &line {
-        Line::Call { arguments: Some(_), .. } => {
-            serde_json::from_str::<Arguments>(text).map_err(|error| error.to_string())?.arguments
+        Line::Call {
+            arguments: Some(_), ..
+        } => {
+            serde_json::from_str::<Arguments>(text)
+                .map_err(|error| error.to_string())?
+                .arguments
         }
         _ => None,
     };
-    if let Line::Call { arguments: Some(_), arguments_raw: Some(_), .. } = &line {
+    if let Line::Call {
+        arguments: Some(_),
+        arguments_raw: Some(_),
+        ..
+    } = &line
+    {
         return Err("`arguments` and `arguments_raw` exclude each other".to_owned());
     }
     Ok((line, raw))
 }
 
 /// The result of a call as an MCP server would send it.
-pub fn result_value(content: Option<Value>, structured: Option<Value>, error: Option<Value>) -> Value {
+pub fn result_value(
+    content: Option<Value>,
+    structured: Option<Value>,
+    error: Option<Value>,
+) -> Value {
     let mut result = serde_json::Map::new();
     match content {
         Some(Value::String(text)) => {
-            result.insert("content".to_owned(), serde_json::json!([{ "type": "text", "text": text }]));
+            result.insert(
+                "content".to_owned(),
+                serde_json::json!([{ "type": "text", "text": text }]),
+            );
         }
         Some(blocks) => {
             result.insert("content".to_owned(), blocks);

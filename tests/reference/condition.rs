@@ -167,8 +167,22 @@ impl Judge<'_> {
                         ListItem::Below(domain) => string && below_domain(form, domain),
                     })
                 };
+                // A pattern over addresses or hosts says nothing of what is neither.
+                let unclear = string
+                    && items.iter().any(|item| match item {
+                        ListItem::Scalar(_) => false,
+                        ListItem::AtDomain(_) => {
+                            form.contains('@') && simple_address(form).is_none()
+                        }
+                        ListItem::Below(_) => {
+                            (form.contains("://")
+                                || form.contains(['@', '\\'])
+                                || form.starts_with("//"))
+                                && shared::host(form).is_none()
+                        }
+                    });
                 Outcome {
-                    may: any(by_text),
+                    may: any(by_text) || (by_text && unclear),
                     must: any(false),
                 }
             }
@@ -301,18 +315,18 @@ fn equal(value: &Scalar, form: &str, literal: &Scalar, by_text: bool) -> bool {
     }
 }
 
-/// `*@corp.com` over a whole text: one `@`, and before it nothing that could end the
-/// host of a URL or route mail elsewhere.
+/// `*@corp.com` over a whole text: an address in its simplest spelling.
 pub fn at_domain(text: &str, domain: &str) -> bool {
-    let parts: Vec<&str> = text.split('@').collect();
-    let [local, after] = parts[..] else {
-        return false;
-    };
-    !local.is_empty()
-        && local
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "+-._='~*&$^".contains(c))
-        && after.eq_ignore_ascii_case(domain)
+    simple_address(text).is_some_and(|after| after.eq_ignore_ascii_case(domain))
+}
+
+/// The domain of an address without routes, quotes or encodings in its local part.
+fn simple_address(text: &str) -> Option<&str> {
+    let (local, after) = text.split_once('@')?;
+    let simple = local
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "._+-='".contains(c));
+    (simple && shared::is_address(text)).then_some(after)
 }
 
 /// `*.corp.com` over a whole text: its host lies below the domain.

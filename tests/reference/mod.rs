@@ -369,6 +369,7 @@ impl Reference {
         let confined = |leaf: &Leaf| {
             let text = leaf.text();
             !leaf.through_object
+                && leaf.value != Scalar::Null
                 && paths::within(&text, &prefixes).must
                 && (!contract.resolve_symlinks
                     || prefixes
@@ -384,7 +385,7 @@ impl Reference {
         };
         for param in &contract.write_params {
             if !prefixes.is_empty() && !satisfied(&param.path, &confined) {
-                return deny(param.at);
+                return deny(contract.prefixes[0].at);
             }
         }
         for pattern in &contract.arg_patterns {

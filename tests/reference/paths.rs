@@ -1,6 +1,6 @@
 //! Path prefixes: whole components, and every plausible reading of the value.
 
-use super::text::{canonical, is_space};
+use super::text::{canonical, hides_nul, is_space};
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -18,7 +18,9 @@ pub fn within(value: &str, prefixes: &[String]) -> Within {
     let one = |prefix: &String| {
         let decoded = canonical(value);
         // NUL ends a path for some readers, bytes that form no character are anything.
-        let unclear = value.contains('\0') || decoded.contains(char::REPLACEMENT_CHARACTER);
+        let unclear = value.contains('\0')
+            || decoded.contains(char::REPLACEMENT_CHARACTER)
+            || hides_nul(value);
         let readings = [
             (value, prefix.clone()),
             (value.trim_matches(is_space), prefix.clone()),
@@ -28,8 +30,9 @@ pub fn within(value: &str, prefixes: &[String]) -> Within {
             .iter()
             .flat_map(|(value, prefix)| [false, true].map(|back| below(value, prefix, back)))
             .collect();
+        let placed = [value, value.trim_matches(is_space), decoded.as_str()];
         Within {
-            may: unclear || all.contains(&true),
+            may: unclear || all.contains(&true) || placed.iter().any(|v| may_lie_in(v, prefix)),
             must: !unclear && !prefix.is_empty() && !all.contains(&false),
         }
     };
@@ -38,6 +41,23 @@ pub fn within(value: &str, prefixes: &[String]) -> Within {
         may: each.iter().any(|within| within.may),
         must: each.iter().any(|within| within.must),
     }
+}
+
+/// Readings that a rule against a directory adds: `//x` is `/x`, a `file://` URL is its
+/// path, and what starts at `~` or climbs out of its start could be anywhere.
+fn may_lie_in(value: &str, prefix: &str) -> bool {
+    [value.to_owned(), value.replace('\\', "/")]
+        .iter()
+        .any(|value| {
+            let value = value.strip_prefix("file://").unwrap_or(value);
+            let doubled = value.starts_with("//") && !value.starts_with("///");
+            let start = collapsed(value, true);
+            let climbs = start.root == Root::Here && start.parts.first().is_some_and(|p| p == "..");
+            below(value, prefix, false)
+                || below(value, prefix, true)
+                || (doubled && below(&value[1..], prefix, false))
+                || (prefix.starts_with('/') && (value.starts_with('~') || climbs))
+        })
 }
 
 /// Where a path starts.

@@ -32,6 +32,11 @@ pub fn destinations(text: &str) -> Vec<String> {
     all
 }
 
+/// Whether the whole text is one address.
+pub fn is_address(text: &str) -> bool {
+    address::is_address(text)
+}
+
 /// Whether the whole text looks like an address or a URL.
 pub fn is_destination_shaped(text: &str) -> bool {
     address::is_destination_shaped(text)

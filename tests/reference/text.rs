@@ -45,6 +45,27 @@ pub fn canonical(text: &str) -> String {
     plain(&LEFT_OVER.replace_all(&current, "\u{fffd}"))
 }
 
+/// Whether a NUL comes up while the canonical form is looked for.
+pub fn hides_nul(text: &str) -> bool {
+    let mut current = text.to_owned();
+    loop {
+        let composed: String = current.nfkc().collect();
+        let visible: String = IGNORABLE
+            .replace_all(&composed, "")
+            .chars()
+            .filter(|c| !c.is_control() || is_space(*c) || *c == '\0')
+            .collect();
+        let next = percent_decoded(&visible);
+        if next.contains('\0') {
+            return true;
+        }
+        if next == current {
+            return false;
+        }
+        current = next;
+    }
+}
+
 /// The canonical form in lower case, a final sigma as a plain one.
 pub fn folded(text: &str) -> String {
     canonical(text).to_lowercase().replace('ς', "σ")

@@ -14,8 +14,12 @@ mod reference;
 #[path = "../generate/mod.rs"]
 mod generate;
 
+mod command;
 mod complete;
 mod corpus;
+mod dependencies;
+mod documents;
+mod e2e;
 mod engine;
 mod equivalence;
 mod vectors;

@@ -1,10 +1,10 @@
 //! Writes a dense DFA in the plan's layout.
 
 use bouncer_runtime::plan::format::DfaHeader;
+use regex_automata::Anchored;
 use regex_automata::dfa::{Automaton, dense};
 use regex_automata::util::primitives::StateID;
 use regex_automata::util::start;
-use regex_automata::Anchored;
 use std::collections::{BTreeMap, HashMap};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;
@@ -15,7 +15,11 @@ type Row = [StateID; 257];
 /// Encodes what is reachable from the start of a text. `None` if there is no such start
 /// (never, for DFAs built here) or there are too many states to number.
 pub(super) fn encode(dfa: &dense::DFA<Vec<u32>>, anchored: bool) -> Option<Vec<u8>> {
-    let mode = if anchored { Anchored::Yes } else { Anchored::No };
+    let mode = if anchored {
+        Anchored::Yes
+    } else {
+        Anchored::No
+    };
     let start = dfa.start_state(&start::Config::new().anchored(mode)).ok()?;
     let (order, rows) = explore(dfa, start);
     let (classes, end_class) = byte_classes(&rows);
@@ -28,8 +32,12 @@ pub(super) fn encode(dfa: &dense::DFA<Vec<u32>>, anchored: bool) -> Option<Vec<u
     });
     let numbered: Vec<StateID> = matches.iter().chain(others).copied().collect();
     let states = u32::try_from(numbered.len()).ok()?.checked_add(2)?;
-    let stride_log2 = (u32::from(end_class) + 1).next_power_of_two().trailing_zeros();
-    states.checked_shl(stride_log2).filter(|total| total >> stride_log2 == states)?;
+    let stride_log2 = (u32::from(end_class) + 1)
+        .next_power_of_two()
+        .trailing_zeros();
+    states
+        .checked_shl(stride_log2)
+        .filter(|total| total >> stride_log2 == states)?;
     let index: HashMap<StateID, u32> = numbered.iter().copied().zip(2..).collect();
     let target = |id: StateID| -> u32 {
         let number = if dfa.is_dead_state(id) {
@@ -62,8 +70,9 @@ pub(super) fn encode(dfa: &dense::DFA<Vec<u32>>, anchored: bool) -> Option<Vec<u
     let mut match_index = vec![U32::new(0)];
     let mut pattern_list = Vec::new();
     for id in &matches {
-        let mut patterns: Vec<u32> =
-            (0..dfa.match_len(*id)).map(|at| dfa.match_pattern(*id, at).as_u32()).collect();
+        let mut patterns: Vec<u32> = (0..dfa.match_len(*id))
+            .map(|at| dfa.match_pattern(*id, at).as_u32())
+            .collect();
         patterns.sort_unstable();
         pattern_list.extend(patterns.into_iter().map(U32::new));
         match_index.push(U32::new(u32::try_from(pattern_list.len()).ok()?));
@@ -119,7 +128,9 @@ fn byte_classes(rows: &[Row]) -> ([u8; 256], u16) {
         // The first target seen for each class; most rows split nothing.
         let mut first: [Option<StateID>; 256] = [None; 256];
         let splits = classes.iter().zip(row).any(|(class, target)| {
-            first.get_mut(usize::from(*class)).is_some_and(|slot| *slot.get_or_insert(*target) != *target)
+            first
+                .get_mut(usize::from(*class))
+                .is_some_and(|slot| *slot.get_or_insert(*target) != *target)
         });
         if !splits {
             continue;

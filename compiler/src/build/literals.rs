@@ -49,8 +49,14 @@ impl LiteralTables {
         let empty = LiteralSlot {
             hash: U32::new(0),
             kind: U32::new(NONE),
-            key: Str { start: U32::new(0), length: U32::new(0) },
-            values: Range { start: U32::new(0), length: U32::new(0) },
+            key: Str {
+                start: U32::new(0),
+                length: U32::new(0),
+            },
+            values: Range {
+                start: U32::new(0),
+                length: U32::new(0),
+            },
         };
         self.slots.resize(first + size, empty);
         let mask = size - 1;
@@ -59,7 +65,11 @@ impl LiteralTables {
             kinds |= 1 << kind;
             let hash = hash(*kind, key.as_bytes());
             let mut at = (hash >> 32) as usize & mask;
-            while self.slots.get(first + at).is_some_and(|slot| slot.kind.get() != NONE) {
+            while self
+                .slots
+                .get(first + at)
+                .is_some_and(|slot| slot.kind.get() != NONE)
+            {
                 at = (at + 1) & mask;
             }
             let slot = LiteralSlot {
@@ -73,7 +83,10 @@ impl LiteralTables {
             }
         }
         self.sets.push(LiteralSet {
-            slots: Range { start: U32::new(first as u32), length: U32::new(size as u32) },
+            slots: Range {
+                start: U32::new(first as u32),
+                length: U32::new(size as u32),
+            },
             count: U32::new(set.entries.len() as u32),
             kinds: U32::new(kinds),
         });

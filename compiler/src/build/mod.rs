@@ -80,7 +80,10 @@ impl Automata {
                 .nest_limit(512)
                 .build()
                 .parse(pattern)
-                .map_err(|error| BuildError { position, message: error.to_string() })?;
+                .map_err(|error| BuildError {
+                    position,
+                    message: error.to_string(),
+                })?;
             let properties = hir.properties();
             let family = Kin {
                 anchored: properties.look_set_prefix().contains(Look::Start),
@@ -105,7 +108,11 @@ impl Automata {
     ) -> Result<(), BuildError> {
         let hirs: Vec<Hir> = members.iter().map(|(_, hir)| hir.clone()).collect();
         let single = members.len() == 1;
-        let limit = if single { SINGLE_DFA_LIMIT } else { SHARED_DFA_LIMIT };
+        let limit = if single {
+            SINGLE_DFA_LIMIT
+        } else {
+            SHARED_DFA_LIMIT
+        };
         let nfa = thompson(&hirs);
         let dfa = nfa.as_ref().ok().and_then(|nfa| dense_dfa(nfa, kin, limit));
         if dfa.is_none() && !single {
@@ -114,7 +121,7 @@ impl Automata {
             return self.build_group(kin, right, covering);
         }
         let position = members.first().map_or(0, |(position, _)| *position);
-        let nfa = nfa.map_err(|error| BuildError { position, message: error.to_string() })?;
+        let nfa = nfa.map_err(|message| BuildError { position, message })?;
         let count = u32::try_from(members.len()).unwrap_or(u32::MAX);
         let simulated = || nfa::encode(&nfa, kin.anchored);
         let automaton = match dfa {
@@ -129,7 +136,10 @@ impl Automata {
             None => self.push(&simulated(), AUTOMATON_NFA, count, NONE),
         };
         let positions = members.iter().map(|(position, _)| *position).collect();
-        covering.push(Covering { automaton, positions });
+        covering.push(Covering {
+            automaton,
+            positions,
+        });
         Ok(())
     }
 
@@ -148,7 +158,7 @@ impl Automata {
 }
 
 /// The NFA of all patterns.
-fn thompson(hirs: &[Hir]) -> Result<NFA, thompson::BuildError> {
+fn thompson(hirs: &[Hir]) -> Result<NFA, String> {
     thompson::Compiler::new()
         .configure(
             thompson::Config::new()
@@ -156,11 +166,16 @@ fn thompson(hirs: &[Hir]) -> Result<NFA, thompson::BuildError> {
                 .nfa_size_limit(Some(NFA_LIMIT)),
         )
         .build_many_from_hir(hirs)
+        .map_err(|error| error.to_string())
 }
 
 /// The DFA in the plan's layout, if it stays below `limit`.
 fn dense_dfa(nfa: &NFA, kin: Kin, limit: usize) -> Option<Vec<u8>> {
-    let start = if kin.anchored { StartKind::Anchored } else { StartKind::Unanchored };
+    let start = if kin.anchored {
+        StartKind::Anchored
+    } else {
+        StartKind::Unanchored
+    };
     let dfa = dense::Builder::new()
         .configure(
             dense::Config::new()

@@ -20,7 +20,12 @@ pub(super) fn encode(nfa: &NFA, anchored: bool) -> Vec<u8> {
                 (NFA_BYTES, 0)
             }
             State::Sparse(sparse) => {
-                edges.extend(sparse.transitions.iter().map(|t| edge(t.start, t.end, t.next)));
+                edges.extend(
+                    sparse
+                        .transitions
+                        .iter()
+                        .map(|t| edge(t.start, t.end, t.next)),
+                );
                 (NFA_BYTES, 0)
             }
             State::Dense(dense) => {
@@ -43,7 +48,10 @@ pub(super) fn encode(nfa: &NFA, anchored: bool) -> Vec<u8> {
             State::Look { look, next } => {
                 states.push(NfaState {
                     kind: U32::new(NFA_LOOK),
-                    edges: Range { start: U32::new(next.as_u32()), length: U32::new(0) },
+                    edges: Range {
+                        start: U32::new(next.as_u32()),
+                        length: U32::new(0),
+                    },
                     operand: U32::new(look.as_repr()),
                 });
                 continue;
@@ -60,7 +68,11 @@ pub(super) fn encode(nfa: &NFA, anchored: bool) -> Vec<u8> {
             operand: U32::new(operand),
         });
     }
-    let start = if anchored { nfa.start_anchored() } else { nfa.start_unanchored() };
+    let start = if anchored {
+        nfa.start_anchored()
+    } else {
+        nfa.start_unanchored()
+    };
     let header = NfaHeader {
         states: U32::new(states.len() as u32),
         edges: U32::new(edges.len() as u32),
@@ -74,5 +86,10 @@ pub(super) fn encode(nfa: &NFA, anchored: bool) -> Vec<u8> {
 }
 
 fn edge(low: u8, high: u8, next: StateID) -> NfaEdge {
-    NfaEdge { low, high, reserved: U16::new(0), next: U32::new(next.as_u32()) }
+    NfaEdge {
+        low,
+        high,
+        reserved: U16::new(0),
+        next: U32::new(next.as_u32()),
+    }
 }

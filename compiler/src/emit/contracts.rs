@@ -5,15 +5,20 @@ use super::writer::{Writer, since};
 use crate::build::LiteralSetBuilder;
 use crate::lower::{CompileError, PathTable, paths_display, steps};
 use crate::policy::{Contract, Layer, Policy, TrustedForm};
+use bouncer_runtime::Label;
 use bouncer_runtime::plan::format::{
     self, CONTRACT_EXFILTRATING, CONTRACT_OUTPUTS, CONTRACT_RESOLVE_SYMLINKS, Constraint,
     LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_FOLDED, NONE, OutputLabel, Range, RateLimit, Sink,
 };
-use bouncer_runtime::Label;
 use zerocopy::little_endian::{U32, U64};
 
 /// Writes all contracts, sorted by key, then layer.
-pub(super) fn write(writer: &mut Writer, policy: &Policy, paths: &PathTable, errors: &mut Vec<CompileError>) {
+pub(super) fn write(
+    writer: &mut Writer,
+    policy: &Policy,
+    paths: &PathTable,
+    errors: &mut Vec<CompileError>,
+) {
     let mut contracts: Vec<&Contract> = policy.contracts.iter().collect();
     contracts.sort_by(|a, b| (&a.key, a.layer).cmp(&(&b.key, b.layer)));
     for contract in contracts {
@@ -21,7 +26,12 @@ pub(super) fn write(writer: &mut Writer, policy: &Policy, paths: &PathTable, err
     }
 }
 
-fn write_contract(writer: &mut Writer, contract: &Contract, paths: &PathTable, errors: &mut Vec<CompileError>) {
+fn write_contract(
+    writer: &mut Writer,
+    contract: &Contract,
+    paths: &PathTable,
+    errors: &mut Vec<CompileError>,
+) {
     let first_sink = writer.sinks.len();
     for sink in &contract.sinks {
         let steps = steps(&sink.path);
@@ -36,7 +46,9 @@ fn write_contract(writer: &mut Writer, contract: &Contract, paths: &PathTable, e
     for destination in &contract.trusted {
         match &destination.form {
             TrustedForm::Exact(text) => trusted.add(LITERAL_FOLDED, text.to_ascii_lowercase()),
-            TrustedForm::AtDomain(domain) => trusted.add(LITERAL_AT_DOMAIN, domain.to_ascii_lowercase()),
+            TrustedForm::AtDomain(domain) => {
+                trusted.add(LITERAL_AT_DOMAIN, domain.to_ascii_lowercase())
+            }
             TrustedForm::Below(domain) => trusted.add(LITERAL_BELOW, domain.to_ascii_lowercase()),
         }
     }
@@ -44,12 +56,14 @@ fn write_contract(writer: &mut Writer, contract: &Contract, paths: &PathTable, e
     let first_constraint = writer.constraints.len();
     write_constraints(writer, contract, paths, errors);
     let first_rate = writer.rates.len();
-    writer.rates.extend(contract.rates.iter().map(|rate| RateLimit {
-        count: U32::new(rate.count),
-        reserved: U32::new(0),
-        window_ms: U64::new(rate.window_ms),
-        at: pos(Some(rate.at)),
-    }));
+    writer
+        .rates
+        .extend(contract.rates.iter().map(|rate| RateLimit {
+            count: U32::new(rate.count),
+            reserved: U32::new(0),
+            window_ms: U64::new(rate.window_ms),
+            at: pos(Some(rate.at)),
+        }));
     let first_label = writer.output_labels.len();
     for field in contract.outputs.iter().flat_map(|outputs| &outputs.fields) {
         let record = OutputLabel {
@@ -68,7 +82,10 @@ fn write_contract(writer: &mut Writer, contract: &Contract, paths: &PathTable, e
             flags |= flag;
         }
     }
-    let label = contract.outputs.as_ref().map_or(Label::Untrusted, |outputs| outputs.label);
+    let label = contract
+        .outputs
+        .as_ref()
+        .map_or(Label::Untrusted, |outputs| outputs.label);
     let record = format::Contract {
         key: writer.text(&contract.key),
         layer: U32::new(match contract.layer {
@@ -90,10 +107,23 @@ fn write_contract(writer: &mut Writer, contract: &Contract, paths: &PathTable, e
     writer.contracts.push(record);
 }
 
-fn write_constraints(writer: &mut Writer, contract: &Contract, paths: &PathTable, errors: &mut Vec<CompileError>) {
-    let none = Range { start: U32::new(0), length: U32::new(0) };
+fn write_constraints(
+    writer: &mut Writer,
+    contract: &Contract,
+    paths: &PathTable,
+    errors: &mut Vec<CompileError>,
+) {
+    let none = Range {
+        start: U32::new(0),
+        length: U32::new(0),
+    };
     if !contract.prefixes.is_empty() {
-        let prefixes = writer.text_list(contract.prefixes.iter().map(|prefix| prefix.prefix.as_str()));
+        let prefixes = writer.text_list(
+            contract
+                .prefixes
+                .iter()
+                .map(|prefix| prefix.prefix.as_str()),
+        );
         for param in &contract.write_params {
             let record = Constraint {
                 path: U32::new(paths.id(&param.path)),
@@ -101,19 +131,27 @@ fn write_constraints(writer: &mut Writer, contract: &Contract, paths: &PathTable
                 automaton: U32::new(NONE),
                 prefixes,
                 written: writer.text(""),
-                at: pos(Some(param.at)),
+                at: pos(contract.prefixes.first().map(|prefix| prefix.at)),
             };
             writer.constraints.push(record);
         }
     }
     for pattern in &contract.arg_patterns {
-        let built = writer.automata.cover(std::slice::from_ref(&pattern.pattern.regex));
+        let built = writer
+            .automata
+            .cover(std::slice::from_ref(&pattern.pattern.regex));
         let automaton = match built {
             Ok(covering) => covering.first().map_or(NONE, |part| part.automaton),
             Err(error) => {
                 errors.push(CompileError {
-                    message: format!("the pattern `{}` cannot be compiled: {}", pattern.pattern.written, error.message),
-                    help: Some("make the pattern simpler; large counted repeats are what costs most".to_owned()),
+                    message: format!(
+                        "the pattern `{}` cannot be compiled: {}",
+                        pattern.pattern.written, error.message
+                    ),
+                    help: Some(
+                        "make the pattern simpler; large counted repeats are what costs most"
+                            .to_owned(),
+                    ),
                     at: Some(pattern.at),
                 });
                 continue;

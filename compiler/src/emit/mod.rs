@@ -9,12 +9,12 @@ mod writer;
 
 use crate::lower::{CompileError, Lowered, lower};
 use crate::policy::{Policy, Pos, Transport};
+use bouncer_runtime::Verdict;
+use bouncer_runtime::plan::digest_of;
 use bouncer_runtime::plan::format::{
     self, Header, HeuristicWord, META_HAS_RULES, META_HEURISTICS, Meta, NONE, PathEdge, PathNode,
     Range, Section, SectionEntry, ServerEntry,
 };
-use bouncer_runtime::plan::digest_of;
-use bouncer_runtime::Verdict;
 use writer::Writer;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{Immutable, IntoBytes};
@@ -47,7 +47,11 @@ pub fn compile(policy: &Policy) -> Result<Vec<u8>, Vec<CompileError>> {
 /// A position as the plan stores it.
 fn pos(pos: Option<Pos>) -> format::Pos {
     let (file, line, column) = pos.map_or((NONE, 0, 0), |pos| (pos.file, pos.line, pos.column));
-    format::Pos { file: U32::new(file), line: U32::new(line), column: U32::new(column) }
+    format::Pos {
+        file: U32::new(file),
+        line: U32::new(line),
+        column: U32::new(column),
+    }
 }
 
 /// The path trie: children after their parents, edges sorted.
@@ -94,14 +98,19 @@ fn write_paths(writer: &mut Writer, lowered: &Lowered) {
         }
         let length = writer.path_edges.len() - start;
         writer.path_nodes.push(PathNode {
-            edges: Range { start: U32::new(start as u32), length: U32::new(length as u32) },
+            edges: Range {
+                start: U32::new(start as u32),
+                length: U32::new(length as u32),
+            },
             path: U32::new(node.path.unwrap_or(NONE)),
         });
     }
 }
 
 fn write_heuristics(writer: &mut Writer, policy: &Policy) {
-    let Some(heuristics) = &policy.heuristics else { return };
+    let Some(heuristics) = &policy.heuristics else {
+        return;
+    };
     let lists = [
         &heuristics.sink_names,
         &heuristics.sink_words,
@@ -113,7 +122,10 @@ fn write_heuristics(writer: &mut Writer, policy: &Policy) {
     for (kind, words) in (0..).zip(lists) {
         for word in words {
             let word = writer.text(word);
-            writer.heuristic_words.push(HeuristicWord { kind: U32::new(kind), word });
+            writer.heuristic_words.push(HeuristicWord {
+                kind: U32::new(kind),
+                word,
+            });
         }
     }
 }
@@ -121,10 +133,17 @@ fn write_heuristics(writer: &mut Writer, policy: &Policy) {
 fn write_servers(writer: &mut Writer, policy: &Policy) {
     for server in &policy.servers {
         let json = match &server.transport {
-            Transport::Stdio { command, args, env, cwd } => serde_json::json!({
+            Transport::Stdio {
+                command,
+                args,
+                env,
+                cwd,
+            } => serde_json::json!({
                 "command": command, "args": args, "env": env, "cwd": cwd,
             }),
-            Transport::Http { url, headers } => serde_json::json!({ "url": url, "headers": headers }),
+            Transport::Http { url, headers } => {
+                serde_json::json!({ "url": url, "headers": headers })
+            }
         };
         let entry = ServerEntry {
             name: writer.text(&server.name),
@@ -145,7 +164,10 @@ fn meta(writer: &mut Writer, policy: &Policy, lowered: &Lowered) -> Meta {
     if policy.heuristics.is_some() {
         flags |= META_HEURISTICS;
     }
-    let max_calls = policy.heuristics.as_ref().and_then(|h| h.destructive_max_calls);
+    let max_calls = policy
+        .heuristics
+        .as_ref()
+        .and_then(|h| h.destructive_max_calls);
     Meta {
         policy_digest: [0; 32],
         flags: U32::new(flags),

@@ -17,14 +17,29 @@ use bouncer_runtime::plan::literals::canonical_number;
 use zerocopy::little_endian::{U32, U64};
 
 /// Writes everything that the rule stage needs.
-pub(super) fn write(writer: &mut Writer, policy: &Policy, lowered: &Lowered, errors: &mut Vec<CompileError>) {
-    let empty = Str { start: U32::new(NONE), length: U32::new(0) };
+pub(super) fn write(
+    writer: &mut Writer,
+    policy: &Policy,
+    lowered: &Lowered,
+    errors: &mut Vec<CompileError>,
+) {
+    let empty = Str {
+        start: U32::new(NONE),
+        length: U32::new(0),
+    };
     for rule in policy.rules.iter().flat_map(|set| &set.rules) {
-        let tools: Vec<&str> = rule.tools.iter().map(|glob| glob.pattern.as_str()).collect();
+        let tools: Vec<&str> = rule
+            .tools
+            .iter()
+            .map(|glob| glob.pattern.as_str())
+            .collect();
         let record = format::Rule {
             action: U32::new(rule.action as u32),
             at: pos(Some(rule.at)),
-            reason: rule.reason.as_ref().map_or(empty, |reason| writer.text(reason)),
+            reason: rule
+                .reason
+                .as_ref()
+                .map_or(empty, |reason| writer.text(reason)),
             tools: writer.text(&tools.join(", ")),
         };
         writer.rules.push(record);
@@ -34,11 +49,22 @@ pub(super) fn write(writer: &mut Writer, policy: &Policy, lowered: &Lowered, err
     }
 }
 
-fn write_group(writer: &mut Writer, policy: &Policy, group: &Group, errors: &mut Vec<CompileError>) {
-    let (first_row, first_atom, first_quant) =
-        (writer.rows.len() as u32, writer.atoms.len() as u32, writer.quants.len());
+fn write_group(
+    writer: &mut Writer,
+    policy: &Policy,
+    group: &Group,
+    errors: &mut Vec<CompileError>,
+) {
+    let (first_row, first_atom, first_quant) = (
+        writer.rows.len() as u32,
+        writer.atoms.len() as u32,
+        writer.quants.len(),
+    );
     for row in &group.rows {
-        writer.rows.push(format::Row { rule: U32::new(row.rule), need: U32::new(row.need) });
+        writer.rows.push(format::Row {
+            rule: U32::new(row.rule),
+            need: U32::new(row.need),
+        });
     }
     for atom in &group.atoms {
         let requires = writer.list(atom.requires.iter().map(|row| row + first_row));
@@ -52,13 +78,29 @@ fn write_group(writer: &mut Writer, policy: &Policy, group: &Group, errors: &mut
             atom: U32::new(quant.atom + first_atom),
         });
     }
-    let free = group.rows.iter().zip(first_row..).filter(|(row, _)| row.need == 0).map(|(_, index)| index);
+    let free = group
+        .rows
+        .iter()
+        .zip(first_row..)
+        .filter(|(row, _)| row.need == 0)
+        .map(|(_, index)| index);
     let free_rows = writer.list(free.collect::<Vec<u32>>());
     // Dimensions are written in one run, after what they point at.
     let mut dimensions = Vec::new();
     for ((path, view), dimension) in &group.dimensions {
-        let base = Base { atom: first_atom, quant: first_quant as u32 };
-        dimensions.push(write_dimension(writer, policy, group, (*path, *view), dimension, base, errors));
+        let base = Base {
+            atom: first_atom,
+            quant: first_quant as u32,
+        };
+        dimensions.push(write_dimension(
+            writer,
+            policy,
+            group,
+            (*path, *view),
+            dimension,
+            base,
+            errors,
+        ));
     }
     let first_dimension = writer.dimensions.len();
     writer.dimensions.extend(dimensions);
@@ -93,7 +135,9 @@ fn write_dimension(
     let first_test = writer.tests.len();
     for test in &dimension.tests {
         let atom = |mode: Mode| {
-            let Some(&index) = test.atoms.get(&mode) else { return U32::new(NONE) };
+            let Some(&index) = test.atoms.get(&mode) else {
+                return U32::new(NONE);
+            };
             U32::new(if test.quantifier == Quantifier::Pick {
                 index + base.atom
             } else {
@@ -131,7 +175,9 @@ fn write_dimension(
                 push_simple(writer, TEST_NUMBER_EQUAL, 0, text, test, index);
             }
             Op::Equals(scalar) => add_scalar(&mut literals, scalar, index),
-            Op::In(items) => items.iter().for_each(|item| add_item(&mut literals, item, view, index)),
+            Op::In(items) => items
+                .iter()
+                .for_each(|item| add_item(&mut literals, item, view, index)),
             op => write_simple(writer, op, test, index),
         }
     }
@@ -140,8 +186,17 @@ fn write_dimension(
     match writer.automata.cover(&patterns) {
         Ok(covering) => {
             for part in covering {
-                let tests = writer.list(part.positions.iter().filter_map(|at| owners.get(*at)).map(|(test, _)| *test).collect::<Vec<u32>>());
-                writer.matchers.push(Matcher { automaton: U32::new(part.automaton), tests });
+                let tests = writer.list(
+                    part.positions
+                        .iter()
+                        .filter_map(|at| owners.get(*at))
+                        .map(|(test, _)| *test)
+                        .collect::<Vec<u32>>(),
+                );
+                writer.matchers.push(Matcher {
+                    automaton: U32::new(part.automaton),
+                    tests,
+                });
             }
         }
         Err(error) => {
@@ -178,7 +233,9 @@ fn pattern_error(policy: &Policy, group: &Group, op: Option<&Op>, message: &str)
     let at = op.and_then(|op| rules.into_iter().find_map(|rule| find(&rule.condition, op)));
     CompileError {
         message: format!("the pattern `{written}` cannot be compiled: {message}"),
-        help: Some("make the pattern simpler; large counted repeats are what costs most".to_owned()),
+        help: Some(
+            "make the pattern simpler; large counted repeats are what costs most".to_owned(),
+        ),
         at,
     }
 }
@@ -199,7 +256,10 @@ fn class(op: &Op, view: u32) -> u32 {
 
 /// Whether a list item is text or a pattern over text.
 const fn is_textual(item: &ListItem) -> bool {
-    matches!(item, ListItem::Scalar(Scalar::Str(_)) | ListItem::AtDomain(_) | ListItem::Below(_))
+    matches!(
+        item,
+        ListItem::Scalar(Scalar::Str(_)) | ListItem::AtDomain(_) | ListItem::Below(_)
+    )
 }
 
 fn add_scalar(literals: &mut LiteralSetBuilder, scalar: &Scalar, test: u32) {
@@ -224,10 +284,15 @@ fn add_item(literals: &mut LiteralSetBuilder, item: &ListItem, view: u32, test: 
         ListItem::AtDomain(domain) if matches!(view, VIEW_HOST | VIEW_DOMAIN) => {
             literals.add_value(LITERAL_STRING, domain.to_ascii_lowercase(), test);
         }
+        // The empty domain finds every pattern, for values that cannot be evaluated.
         ListItem::AtDomain(domain) => {
             literals.add_value(LITERAL_AT_DOMAIN, domain.to_ascii_lowercase(), test);
+            literals.add_value(LITERAL_AT_DOMAIN, "", test);
         }
-        ListItem::Below(domain) => literals.add_value(LITERAL_BELOW, domain.to_ascii_lowercase(), test),
+        ListItem::Below(domain) => {
+            literals.add_value(LITERAL_BELOW, domain.to_ascii_lowercase(), test);
+            literals.add_value(LITERAL_BELOW, "", test);
+        }
     }
 }
 
@@ -276,7 +341,14 @@ fn write_simple(writer: &mut Writer, op: &Op, test: &LoweredTest, index: u32) {
     }
 }
 
-fn push_simple(writer: &mut Writer, kind: u32, operand: u32, text: &str, test: &LoweredTest, index: u32) {
+fn push_simple(
+    writer: &mut Writer,
+    kind: u32,
+    operand: u32,
+    text: &str,
+    test: &LoweredTest,
+    index: u32,
+) {
     let record = SimpleTest {
         kind: U32::new(kind),
         operand: U32::new(operand),

@@ -3,7 +3,8 @@
 use crate::build::{Automata, LiteralSetBuilder, LiteralTables};
 use bouncer_runtime::plan::format::{
     Atom, Constraint, Contract, Dimension, Group, HeuristicWord, Matcher, NONE, OutputLabel,
-    PathEdge, PathNode, Quant, Range, RateLimit, Row, Rule, ServerEntry, SimpleTest, Sink, Str, Test,
+    PathEdge, PathNode, Quant, Range, RateLimit, Row, Rule, ServerEntry, SimpleTest, Sink, Str,
+    Test,
 };
 use std::collections::HashMap;
 use zerocopy::little_endian::U32;
@@ -66,7 +67,10 @@ impl Writer {
     fn store(lists: &mut Vec<U32>, items: impl IntoIterator<Item = u32>) -> Range {
         let start = lists.len();
         lists.extend(items.into_iter().map(U32::new));
-        Range { start: U32::new(start as u32), length: U32::new((lists.len() - start) as u32) }
+        Range {
+            start: U32::new(start as u32),
+            length: U32::new((lists.len() - start) as u32),
+        }
     }
 
     /// Stores strings as pairs of start and length.
@@ -88,7 +92,11 @@ impl Writer {
                 crate::lower::Step::Index(_) => "",
             };
             let stored = self.text(key);
-            items.extend([stored.start.get(), stored.length.get(), step.index().unwrap_or(NONE)]);
+            items.extend([
+                stored.start.get(),
+                stored.length.get(),
+                step.index().unwrap_or(NONE),
+            ]);
         }
         self.list(items)
     }
@@ -98,7 +106,13 @@ impl Writer {
         if set.entries.is_empty() {
             return NONE;
         }
-        let Self { strings, interned, lists, literals, .. } = self;
+        let Self {
+            strings,
+            interned,
+            lists,
+            literals,
+            ..
+        } = self;
         literals.push(
             set,
             |text| Self::intern(strings, interned, text),
@@ -109,5 +123,8 @@ impl Writer {
 
 /// A range from `start` to the current length of a section.
 pub(super) fn since<T>(section: &[T], start: usize) -> Range {
-    Range { start: U32::new(start as u32), length: U32::new((section.len() - start) as u32) }
+    Range {
+        start: U32::new(start as u32),
+        length: U32::new((section.len() - start) as u32),
+    }
 }

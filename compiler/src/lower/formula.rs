@@ -19,7 +19,8 @@ pub(super) fn rows(condition: &Cond, at: Pos) -> Result<Vec<Vec<Literal<'_>>>, C
     let rows = expand(condition, false).ok_or_else(|| CompileError {
         message: format!("the condition expands to more than {MAX_ROWS} rows"),
         help: Some(
-            "an `and` of many `or`s multiplies: split the rule, or write `in [..]` instead of `or`".to_owned(),
+            "an `and` of many `or`s multiplies: split the rule, or write `in [..]` instead of `or`"
+                .to_owned(),
         ),
         at: Some(at),
     })?;

@@ -89,21 +89,32 @@ pub(super) struct GroupBuilder<'t> {
 
 impl<'t> GroupBuilder<'t> {
     pub fn new(paths: &'t PathTable) -> Self {
-        Self { paths, groups: BTreeMap::new() }
+        Self {
+            paths,
+            groups: BTreeMap::new(),
+        }
     }
 
     /// Adds a rule to the group of each of its patterns. Returns what is wrong with it.
-    pub fn add_rule(&mut self, index: u32, rule: &Rule, rows: &[Vec<Literal<'_>>]) -> Vec<CompileError> {
+    pub fn add_rule(
+        &mut self,
+        index: u32,
+        rule: &Rule,
+        rows: &[Vec<Literal<'_>>],
+    ) -> Vec<CompileError> {
         let mut errors = Vec::new();
         let mut patterns: Vec<(u32, &str)> = rule.tools.iter().map(classify).collect();
         patterns.sort_unstable();
         patterns.dedup();
         for (kind, pattern) in patterns {
-            let group = self.groups.entry((kind, pattern.to_owned())).or_insert_with(|| Group {
-                pattern: pattern.to_owned(),
-                kind,
-                ..Group::default()
-            });
+            let group = self
+                .groups
+                .entry((kind, pattern.to_owned()))
+                .or_insert_with(|| Group {
+                    pattern: pattern.to_owned(),
+                    kind,
+                    ..Group::default()
+                });
             errors.clear();
             for row in rows {
                 if let Err(error) = group.add_row(self.paths, index, rule.action, row) {
@@ -118,7 +129,10 @@ impl<'t> GroupBuilder<'t> {
     pub fn finish(self) -> (Vec<Group>, usize) {
         // The key starts with the kind, and exact is the smallest.
         let groups: Vec<Group> = self.groups.into_values().collect();
-        let exact = groups.iter().take_while(|group| group.kind == GLOB_EXACT).count();
+        let exact = groups
+            .iter()
+            .take_while(|group| group.kind == GLOB_EXACT)
+            .count();
         (groups, exact)
     }
 }
@@ -155,8 +169,14 @@ impl Group {
                 (false, true) => Mode::All,
             };
             let atom = self.atom(paths, literal.test, mode)?;
-            let Some(atom) = self.atoms.get_mut(atom as usize) else { continue };
-            let users = if literal.negated { &mut atom.kills } else { &mut atom.requires };
+            let Some(atom) = self.atoms.get_mut(atom as usize) else {
+                continue;
+            };
+            let users = if literal.negated {
+                &mut atom.kills
+            } else {
+                &mut atom.requires
+            };
             if users.last() != Some(&row) {
                 users.push(row);
                 need += u32::from(!literal.negated);
@@ -177,7 +197,11 @@ impl Group {
         }
         // Facts about the whole call have no leaves to quantify over.
         let whole_call = matches!(test.subject, Subject::Count(_) | Subject::Calls { .. });
-        let quantifier = if whole_call { Quantifier::Pick } else { test.quantifier };
+        let quantifier = if whole_call {
+            Quantifier::Pick
+        } else {
+            test.quantifier
+        };
         let dimension = self.dimensions.entry((path, view)).or_default();
         let known = dimension.tests.iter().position(|known| {
             known.op == test.op && known.quantifier == quantifier && known.window_ms == window_ms
@@ -191,7 +215,9 @@ impl Group {
                 atoms: BTreeMap::new(),
             });
         }
-        let Some(lowered) = dimension.tests.get_mut(index) else { return Ok(NONE) };
+        let Some(lowered) = dimension.tests.get_mut(index) else {
+            return Ok(NONE);
+        };
         let fresh = self.atoms.len() as u32;
         if quantifier == Quantifier::Pick {
             let atom = *lowered.atoms.entry(mode).or_insert(fresh);
@@ -200,12 +226,19 @@ impl Group {
             }
             return Ok(atom);
         }
-        let quant = *lowered.atoms.entry(mode).or_insert(self.quants.len() as u32);
+        let quant = *lowered
+            .atoms
+            .entry(mode)
+            .or_insert(self.quants.len() as u32);
         if let Some(quant) = self.quants.get(quant as usize) {
             return Ok(quant.atom);
         }
         self.atoms.push(Atom::default());
-        self.quants.push(Quant { path, all: quantifier == Quantifier::All, atom: fresh });
+        self.quants.push(Quant {
+            path,
+            all: quantifier == Quantifier::All,
+            atom: fresh,
+        });
         Ok(fresh)
     }
 }
@@ -247,7 +280,8 @@ fn check(test: &Test) -> Result<(), CompileError> {
     Err(CompileError {
         message: "this test does not fit its subject".to_owned(),
         help: Some(
-            "counts and calls take numbers, `provenance()` takes labels, views take text tests".to_owned(),
+            "counts and calls take numbers, `provenance()` takes labels, views take text tests"
+                .to_owned(),
         ),
         at: Some(test.at),
     })
@@ -263,7 +297,9 @@ fn history(test: &Test) -> Result<u32, CompileError> {
     let limit = text.parse::<f64>().unwrap_or(f64::INFINITY);
     if limit > f64::from(MAX_CALL_HISTORY) {
         return Err(CompileError {
-            message: format!("`calls(this)` within a window looks back on at most {MAX_CALL_HISTORY} calls"),
+            message: format!(
+                "`calls(this)` within a window looks back on at most {MAX_CALL_HISTORY} calls"
+            ),
             help: Some("compare with a smaller number, or leave `per …` out".to_owned()),
             at: Some(test.at),
         });

@@ -78,5 +78,9 @@ pub fn lower(policy: &Policy) -> Result<Lowered, Vec<CompileError>> {
         return Err(errors);
     }
     let (groups, exact_groups) = groups.finish();
-    Ok(Lowered { paths, groups, exact_groups })
+    Ok(Lowered {
+        paths,
+        groups,
+        exact_groups,
+    })
 }

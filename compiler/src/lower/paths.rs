@@ -18,7 +18,10 @@ impl Step {
     pub fn index(&self) -> Option<u32> {
         match self {
             Self::Index(index) => Some(*index),
-            Self::Key(key) => key.parse().ok().filter(|index: &u32| index.to_string() == *key),
+            Self::Key(key) => key
+                .parse()
+                .ok()
+                .filter(|index: &u32| index.to_string() == *key),
         }
     }
 }
@@ -53,10 +56,14 @@ impl PathTable {
 
     fn add_condition(&mut self, condition: &Cond) {
         match condition {
-            Cond::All(parts) | Cond::Any(parts) => parts.iter().for_each(|part| self.add_condition(part)),
+            Cond::All(parts) | Cond::Any(parts) => {
+                parts.iter().for_each(|part| self.add_condition(part))
+            }
             Cond::Not(part) => self.add_condition(part),
             Cond::Test(test) => match &test.subject {
-                Subject::Arg(path, _) | Subject::Count(path) | Subject::Provenance(path) => self.add(path),
+                Subject::Arg(path, _) | Subject::Count(path) | Subject::Provenance(path) => {
+                    self.add(path)
+                }
                 Subject::Calls { .. } => {}
             },
         }

@@ -170,7 +170,10 @@ fn glob(cx: &mut Cx<'_>, node: &Node) -> Option<ToolGlob> {
     }
     if !native && let Some(at) = pattern.find('?') {
         let place = patterns::within(cx, node.span, pattern, at, pattern.len());
-        let message = format!("`tool` {} holds a `?`, which no tool name does", quote(pattern));
+        let message = format!(
+            "`tool` {} holds a `?`, which no tool name does",
+            quote(pattern)
+        );
         cx.report(Diagnostic::new(Code::GLOB, place, message).help(
             "only `*` is special here, and border-patrol read `?` as \"the character before, or \
              nothing\"; write one rule per name, or a native policy (`version: 1`), where `?` is any one character",
@@ -196,6 +199,9 @@ fn glob(cx: &mut Cx<'_>, node: &Node) -> Option<ToolGlob> {
 /// Checks the sets of a native glob: each closed, not empty, ranges ascending. A `]`
 /// right after the `[` (or `[!`) is a member of the set.
 fn check_glob(pattern: &str) -> Result<(), (usize, &'static str)> {
+    if let Some(at) = pattern.find("[^") {
+        return Err((at, "`[^` negates nothing here; write `[!…]`"));
+    }
     let chars: Vec<(usize, char)> = pattern.char_indices().collect();
     let mut index = 0;
     while let Some(&(at, c)) = chars.get(index) {

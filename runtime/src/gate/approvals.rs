@@ -18,7 +18,14 @@ impl Approvals {
     }
 
     /// Whether a human approved exactly this.
-    pub fn holds(&self, server: Option<&str>, tool: &str, param: &str, destination: &str, buffer: &mut String) -> bool {
+    pub fn holds(
+        &self,
+        server: Option<&str>,
+        tool: &str,
+        param: &str,
+        destination: &str,
+        buffer: &mut String,
+    ) -> bool {
         if self.keys.is_empty() {
             return false;
         }
@@ -62,7 +69,10 @@ mod tests {
             (Some("mail"), "send", "t", "oa@b.example"),
             (Some("mail"), "send", "to", "A@b.example"),
         ] {
-            assert!(!holds(server, tool, param, destination), "{server:?} {tool} {param} {destination}");
+            assert!(
+                !holds(server, tool, param, destination),
+                "{server:?} {tool} {param} {destination}"
+            );
         }
     }
 }

@@ -17,7 +17,10 @@ pub(super) struct Attempts {
 impl Attempts {
     /// Remembers the times of up to `history` attempts.
     pub fn new(history: usize) -> Self {
-        Self { times: vec![0; history].into_boxed_slice(), ..Self::default() }
+        Self {
+            times: vec![0; history].into_boxed_slice(),
+            ..Self::default()
+        }
     }
 
     /// Notes an attempt. A clock that runs backwards counts as standing still.
@@ -42,7 +45,9 @@ impl Attempts {
             return None;
         }
         let length = self.times.len();
-        self.times.get((self.next + length - 1 - age) % length).copied()
+        self.times
+            .get((self.next + length - 1 - age) % length)
+            .copied()
     }
 
     /// Attempts within the last `window_ms` milliseconds (0: ever), as far as they are
@@ -55,15 +60,23 @@ impl Attempts {
         let (mut low, mut high) = (0, self.filled);
         while low < high {
             let middle = low.midpoint(high);
-            let recent = self.newest(middle).is_some_and(|time| now - time < window_ms);
-            if recent { low = middle + 1 } else { high = middle }
+            let recent = self
+                .newest(middle)
+                .is_some_and(|time| now - time < window_ms);
+            if recent {
+                low = middle + 1
+            } else {
+                high = middle
+            }
         }
         low as u64
     }
 
     /// The first rate that the attempts noted so far exceed.
     pub fn exceeded<'p>(&self, rates: &'p [RateLimit], now_ms: u64) -> Option<&'p RateLimit> {
-        rates.iter().find(|rate| self.within(rate.window_ms.get(), now_ms) > u64::from(rate.count.get()))
+        rates
+            .iter()
+            .find(|rate| self.within(rate.window_ms.get(), now_ms) > u64::from(rate.count.get()))
     }
 }
 
@@ -79,11 +92,19 @@ mod tests {
         }
         assert_eq!(attempts.total(), 4);
         assert_eq!(attempts.within(0, 1000), 4);
-        assert_eq!(attempts.within(1000, 1000), 3, "an attempt exactly a window ago is out");
+        assert_eq!(
+            attempts.within(1000, 1000),
+            3,
+            "an attempt exactly a window ago is out"
+        );
         assert_eq!(attempts.within(1, 1000), 1);
         assert_eq!(attempts.within(1, 5000), 0);
         attempts.note(1001);
-        assert_eq!(attempts.within(10_000, 1001), 4, "only the history is remembered");
+        assert_eq!(
+            attempts.within(10_000, 1001),
+            4,
+            "only the history is remembered"
+        );
     }
 
     #[test]

@@ -11,7 +11,8 @@ use super::walk::{self, WalkError};
 use super::{Attempt, Call, Gate, write_tool_key};
 use crate::json::Reader;
 use crate::plan::format::{
-    CONTRACT_EXFILTRATING, CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_HAS_RULES, NONE, Pos,
+    CONTRACT_EXFILTRATING, CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_HAS_RULES, NONE,
+    Pos,
 };
 use crate::plan::{Corrupt, Tables, at, slice};
 use crate::tools::ToolDefinition;
@@ -37,18 +38,35 @@ pub(super) fn decide<'a>(
 ) -> Decision<'a> {
     let tables = gate.plan.tables();
     let judged = judge(gate, &tables, conversation, call, attempt, now_ms);
-    let (verdict, stage, cause) =
-        judged.unwrap_or((Verdict::Deny, Stage::Malformed, Found::Cause(Cause::Corrupt)));
+    let (verdict, stage, cause) = judged.unwrap_or((
+        Verdict::Deny,
+        Stage::Malformed,
+        Found::Cause(Cause::Corrupt),
+    ));
     // What the reason names is borrowed only now, when nothing writes to it any more.
-    let Conversation { provenance, scratch, .. } = conversation;
+    let Conversation {
+        provenance,
+        scratch,
+        ..
+    } = conversation;
     let cause = match cause {
         Found::Cause(cause) => cause,
         Found::Observed(at) => {
-            let origin = sink::origin(provenance, &scratch.culprit.value, &mut scratch.provenance, false);
+            let origin = sink::origin(
+                provenance,
+                &scratch.culprit.value,
+                &mut scratch.provenance,
+                false,
+            );
             Cause::Observed { at, origin }
         }
         Found::Tainted(at) => {
-            let origin = sink::origin(provenance, &scratch.culprit.value, &mut scratch.provenance, true);
+            let origin = sink::origin(
+                provenance,
+                &scratch.culprit.value,
+                &mut scratch.provenance,
+                true,
+            );
             Cause::Tainted { at, origin }
         }
     };
@@ -77,7 +95,15 @@ fn judge<'a>(
     conversation.scratch.culprit.param.clear();
     conversation.scratch.culprit.value.clear();
     let standing = standing(gate, tables, conversation, call)?;
-    let Conversation { limits, attempts, unlisted, approvals, provenance, scratch, .. } = conversation;
+    let Conversation {
+        limits,
+        attempts,
+        unlisted,
+        approvals,
+        provenance,
+        scratch,
+        ..
+    } = conversation;
     // The tool's own record, or a temporary link for a tool that nobody listed.
     let (known, mut counter) = match standing {
         Standing::Listed(index, tool) => (Some(tool), attempts.get_mut(index)),
@@ -111,7 +137,9 @@ fn judge<'a>(
             Some(SinkPaths::Declared(slice(tables.sinks, &contract.sinks)?))
         }
         Some(_) => None,
-        None => derived.filter(|derived| !derived.sinks.is_empty()).map(|d| SinkPaths::Derived(&d.sinks)),
+        None => derived
+            .filter(|derived| !derived.sinks.is_empty())
+            .map(|d| SinkPaths::Derived(&d.sinks)),
     };
     let constraints = match contract {
         Some(contract) => slice(tables.constraints, &contract.constraints)?,
@@ -131,14 +159,25 @@ fn judge<'a>(
         &mut scratch.provenance,
     );
     let walked = match Reader::new(arguments, limits, &mut scratch.json) {
-        Ok(reader) => walk::walk(tables, arguments, reader, &mut scratch.walk, sinks.as_ref(), &mut evaluator),
+        Ok(reader) => walk::walk(
+            tables,
+            arguments,
+            reader,
+            &mut scratch.walk,
+            sinks.as_ref(),
+            &mut evaluator,
+        ),
         Err(error) => Err(WalkError::Malformed(error)),
     };
     match walked {
         Ok(()) => {}
         Err(WalkError::Malformed(error)) => {
             scratch.groups = groups;
-            return Ok((Verdict::Deny, Stage::Malformed, Found::Cause(Cause::Malformed(error))));
+            return Ok((
+                Verdict::Deny,
+                Stage::Malformed,
+                Found::Cause(Cause::Malformed(error)),
+            ));
         }
         Err(WalkError::Corrupt) => return Err(Corrupt),
     }
@@ -168,13 +207,21 @@ fn judge<'a>(
     }
     if let Some(index) = scratch.eval.failed_constraint {
         let constraint = constraints.get(index as usize).ok_or(Corrupt)?;
-        strictest.offer(Verdict::Deny, Stage::Constraint, Found::Cause(Cause::Constraint(constraint)));
+        strictest.offer(
+            Verdict::Deny,
+            Stage::Constraint,
+            Found::Cause(Cause::Constraint(constraint)),
+        );
     }
     let approved_once = attempt == Attempt::ApprovedOnce;
     let destructive = known.is_some_and(|tool| tool.destructive);
     if let Some((verdict, cause)) = rule_stage(tables, &groups, scratch, destructive)? {
         let lifted = approved_once && verdict == Verdict::Ask;
-        strictest.offer(if lifted { Verdict::Allow } else { verdict }, Stage::Rule, Found::Cause(cause));
+        strictest.offer(
+            if lifted { Verdict::Allow } else { verdict },
+            Stage::Rule,
+            Found::Cause(cause),
+        );
     }
     scratch.groups = groups;
     if let Some(sinks) = sinks {
@@ -195,11 +242,17 @@ fn judge<'a>(
         let declared_at = contract.map(|contract| &contract.at);
         let (verdict, found) = match gate.judge(scratch)? {
             SinkVerdict::Trusted => (Verdict::Allow, Found::Cause(Cause::Nothing)),
-            SinkVerdict::NoDestination if approved_once => (Verdict::Allow, Found::Cause(Cause::Nothing)),
-            SinkVerdict::NoDestination => {
-                (Verdict::Ask, Found::Cause(Cause::NoDestination { at: declared_at }))
+            SinkVerdict::NoDestination if approved_once => {
+                (Verdict::Allow, Found::Cause(Cause::Nothing))
             }
-            SinkVerdict::Unproven => (Verdict::Ask, Found::Cause(Cause::Unproven { at: declared_at })),
+            SinkVerdict::NoDestination => (
+                Verdict::Ask,
+                Found::Cause(Cause::NoDestination { at: declared_at }),
+            ),
+            SinkVerdict::Unproven => (
+                Verdict::Ask,
+                Found::Cause(Cause::Unproven { at: declared_at }),
+            ),
             SinkVerdict::Observed => (Verdict::Ask, Found::Observed(declared_at)),
             SinkVerdict::Tainted(verdict) => (verdict, Found::Tainted(declared_at)),
         };
@@ -225,7 +278,10 @@ struct Strictest<'a> {
 
 impl<'a> Strictest<'a> {
     const fn new() -> Self {
-        Self { best: (Verdict::Allow, Stage::Default, Found::Cause(Cause::Nothing)), any: false }
+        Self {
+            best: (Verdict::Allow, Stage::Default, Found::Cause(Cause::Nothing)),
+            any: false,
+        }
     }
 
     fn offer(&mut self, verdict: Verdict, stage: Stage, cause: Found<'a>) {
@@ -261,7 +317,8 @@ fn standing<'g>(
         if conversation.unlisted.len() >= MAX_UNLISTED {
             return Ok(Standing::Unknown);
         }
-        let definition = ToolDefinition::from_json(serde_json::json!({ "name": call.tool })).map_err(|_| Corrupt)?;
+        let definition = ToolDefinition::from_json(serde_json::json!({ "name": call.tool }))
+            .map_err(|_| Corrupt)?;
         let tool = Tool::new(tables, gate.heuristics.as_ref(), call.server, &definition)?;
         let attempts = Attempts::new(tool.link.history);
         conversation.unlisted.insert(key.clone(), (tool, attempts));
@@ -295,8 +352,12 @@ fn budget<'a>(
     if counter.total() > limit {
         return Ok(Some(Cause::MaxCalls { limit, at }));
     }
-    let Some(contract) = contract else { return Ok(None) };
-    Ok(counter.exceeded(slice(tables.rates, &contract.rates)?, now_ms).map(Cause::Rate))
+    let Some(contract) = contract else {
+        return Ok(None);
+    };
+    Ok(counter
+        .exceeded(slice(tables.rates, &contract.rates)?, now_ms)
+        .map(Cause::Rate))
 }
 
 /// The rule stage; `None` where the policy has no rules section.
@@ -316,13 +377,36 @@ fn rule_stage<'a>(
         (meta.on_unknown, &meta.on_unknown_at)
     };
     let fallback = Verdict::from_byte(fallback).ok_or(Corrupt)?;
-    let RuleVerdict { verdict, rule, bounded } =
-        rows::judge(tables, groups, &mut scratch.eval, &mut scratch.rows, fallback)?;
+    let RuleVerdict {
+        verdict,
+        rule,
+        bounded,
+    } = rows::judge(
+        tables,
+        groups,
+        &mut scratch.eval,
+        &mut scratch.rows,
+        fallback,
+    )?;
     Ok(match rule {
         // Nobody wrote that this call may pass: the default stage says so.
         NONE if verdict == Verdict::Allow => None,
-        NONE => Some((verdict, Cause::Fallback { destructive, at: written, bounded })),
-        index => Some((verdict, Cause::Rule { rule: at(tables.rules, index)?, index, bounded })),
+        NONE => Some((
+            verdict,
+            Cause::Fallback {
+                destructive,
+                at: written,
+                bounded,
+            },
+        )),
+        index => Some((
+            verdict,
+            Cause::Rule {
+                rule: at(tables.rules, index)?,
+                index,
+                bounded,
+            },
+        )),
     })
 }
 
@@ -343,7 +427,9 @@ fn quote_constraint(
 ) -> Result<(), Corrupt> {
     let super::scratch::Scratch { culprit, eval, .. } = scratch;
     culprit.param.clear();
-    culprit.param.push_str(tables.text(at(tables.paths, constraint.path.get())?)?);
+    culprit
+        .param
+        .push_str(tables.text(at(tables.paths, constraint.path.get())?)?);
     culprit.value.clear();
     culprit.value.push_str(&eval.failed_value);
     Ok(())

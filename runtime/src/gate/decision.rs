@@ -34,15 +34,36 @@ pub(super) enum Cause<'a> {
     Corrupt,
     Unpinned,
     Changed,
-    MaxCalls { limit: u64, at: Option<&'a Pos> },
+    MaxCalls {
+        limit: u64,
+        at: Option<&'a Pos>,
+    },
     Rate(&'a RateLimit),
     Constraint(&'a Constraint),
-    Rule { rule: &'a Rule, index: u32, bounded: bool },
-    Fallback { destructive: bool, at: &'a Pos, bounded: bool },
-    NoDestination { at: Option<&'a Pos> },
-    Unproven { at: Option<&'a Pos> },
-    Observed { at: Option<&'a Pos>, origin: Option<Origin<'a>> },
-    Tainted { at: Option<&'a Pos>, origin: Option<Origin<'a>> },
+    Rule {
+        rule: &'a Rule,
+        index: u32,
+        bounded: bool,
+    },
+    Fallback {
+        destructive: bool,
+        at: &'a Pos,
+        bounded: bool,
+    },
+    NoDestination {
+        at: Option<&'a Pos>,
+    },
+    Unproven {
+        at: Option<&'a Pos>,
+    },
+    Observed {
+        at: Option<&'a Pos>,
+        origin: Option<Origin<'a>>,
+    },
+    Tainted {
+        at: Option<&'a Pos>,
+        origin: Option<Origin<'a>>,
+    },
 }
 
 /// Where the deciding part of the policy was written. Counts from 1.
@@ -113,7 +134,16 @@ impl<'a> Decision<'a> {
         stage: Stage,
         cause: Cause<'a>,
     ) -> Self {
-        Self { verdict, stage, cause, tables, tool: call.tool, param: "", value: "", message: call.message }
+        Self {
+            verdict,
+            stage,
+            cause,
+            tables,
+            tool: call.tool,
+            param: "",
+            value: "",
+            message: call.message,
+        }
     }
 
     /// Allow, ask or deny.
@@ -140,7 +170,11 @@ impl<'a> Decision<'a> {
             Cause::MaxCalls { .. } => "budget.max_calls",
             Cause::Rate(_) => "budget.rate",
             Cause::Constraint(constraint) => {
-                if constraint.kind.get() == 0 { "constraint.path" } else { "constraint.pattern" }
+                if constraint.kind.get() == 0 {
+                    "constraint.path"
+                } else {
+                    "constraint.pattern"
+                }
             }
             Cause::Rule { .. } => "rule.matched",
             Cause::Fallback { .. } => "rule.default",
@@ -161,7 +195,11 @@ impl<'a> Decision<'a> {
     #[must_use]
     pub fn position(&self) -> Option<Position<'a>> {
         let pos = match self.cause {
-            Cause::Nothing | Cause::Malformed(_) | Cause::Corrupt | Cause::Unpinned | Cause::Changed => None,
+            Cause::Nothing
+            | Cause::Malformed(_)
+            | Cause::Corrupt
+            | Cause::Unpinned
+            | Cause::Changed => None,
             Cause::MaxCalls { at, .. }
             | Cause::NoDestination { at }
             | Cause::Unproven { at }
@@ -199,9 +237,14 @@ impl<'a> Decision<'a> {
             return Approvable::Never;
         }
         match self.cause {
-            Cause::Rule { .. } | Cause::Fallback { .. } | Cause::NoDestination { .. } => Approvable::ThisCall,
+            Cause::Rule { .. } | Cause::Fallback { .. } | Cause::NoDestination { .. } => {
+                Approvable::ThisCall
+            }
             Cause::Unproven { .. } | Cause::Observed { .. } | Cause::Tainted { .. } => {
-                Approvable::Destination(Question { param: self.param, destination: self.value })
+                Approvable::Destination(Question {
+                    param: self.param,
+                    destination: self.value,
+                })
             }
             _ => Approvable::Never,
         }
@@ -219,7 +262,9 @@ impl<'a> Decision<'a> {
     /// The permit, if the verdict is allow.
     #[must_use]
     pub fn permit(self) -> Option<Permit<'a>> {
-        (self.verdict == Verdict::Allow).then_some(Permit { message: self.message })
+        (self.verdict == Verdict::Allow).then_some(Permit {
+            message: self.message,
+        })
     }
 }
 
@@ -228,7 +273,13 @@ struct Reason<'d, 'a>(&'d Decision<'a>);
 
 impl fmt::Display for Reason<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Decision { tables, tool, param, value, .. } = self.0;
+        let Decision {
+            tables,
+            tool,
+            param,
+            value,
+            ..
+        } = self.0;
         let tool = Quoted(tool);
         let param = Quoted(param);
         let value = Quoted(value);
@@ -251,18 +302,30 @@ impl fmt::Display for Reason<'_, '_> {
                 Duration(rate.window_ms.get())
             ),
             Cause::Constraint(constraint) if constraint.kind.get() == 0 => {
-                write!(f, "argument {param} is {value}, outside the allowed prefixes")?;
+                write!(
+                    f,
+                    "argument {param} is {value}, outside the allowed prefixes"
+                )?;
                 let first = constraint.prefixes.start.get() as usize;
-                let count = slice(tables.lists, &constraint.prefixes).map_or(0, |list| list.len() / 2);
+                let count =
+                    slice(tables.lists, &constraint.prefixes).map_or(0, |list| list.len() / 2);
                 for index in 0..count {
                     let prefix = tables.listed_text(first + 2 * index).unwrap_or_default();
-                    write!(f, "{} {}", if index == 0 { "" } else { "," }, Quoted(prefix))?;
+                    write!(
+                        f,
+                        "{} {}",
+                        if index == 0 { "" } else { "," },
+                        Quoted(prefix)
+                    )?;
                 }
                 Ok(())
             }
             Cause::Constraint(constraint) => {
                 let pattern = tables.text(&constraint.written).unwrap_or_default();
-                write!(f, "argument {param} is {value}, which does not match /{pattern}/")
+                write!(
+                    f,
+                    "argument {param} is {value}, which does not match /{pattern}/"
+                )
             }
             Cause::Rule { rule, bounded, .. } => {
                 if rule.reason.start.get() == NONE {
@@ -274,7 +337,11 @@ impl fmt::Display for Reason<'_, '_> {
                 }
                 bounded_note(f, bounded)
             }
-            Cause::Fallback { destructive: true, bounded, .. } => {
+            Cause::Fallback {
+                destructive: true,
+                bounded,
+                ..
+            } => {
                 write!(
                     f,
                     "no rule matched and the tool is annotated destructive: defaults.onDestructiveHint is {}",
@@ -283,13 +350,23 @@ impl fmt::Display for Reason<'_, '_> {
                 bounded_note(f, bounded)
             }
             Cause::Fallback { bounded, .. } => {
-                write!(f, "no rule matched: defaults.onUnknown is {}", self.0.verdict)?;
+                write!(
+                    f,
+                    "no rule matched: defaults.onUnknown is {}",
+                    self.0.verdict
+                )?;
                 bounded_note(f, bounded)
             }
             Cause::NoDestination { .. } => {
-                write!(f, "tool {tool} can send data out, and this call names no destination")
+                write!(
+                    f,
+                    "tool {tool} can send data out, and this call names no destination"
+                )
             }
-            Cause::Unproven { .. } => write!(f, "destination {param}: {value} is not vouched for by anything"),
+            Cause::Unproven { .. } => write!(
+                f,
+                "destination {param}: {value} is not vouched for by anything"
+            ),
             Cause::Observed { origin, .. } => {
                 write!(f, "destination {param}: {value} was only observed")?;
                 from(f, origin.as_ref())
@@ -329,7 +406,12 @@ struct Duration(u64);
 
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (unit, name) in [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s")] {
+        for (unit, name) in [
+            (86_400_000, "d"),
+            (3_600_000, "h"),
+            (60_000, "min"),
+            (1000, "s"),
+        ] {
             if self.0 >= unit && self.0.is_multiple_of(unit) {
                 return write!(f, "{}{name}", self.0 / unit);
             }

@@ -13,10 +13,10 @@ use crate::path;
 use crate::plan::automaton::{Automaton, Scan};
 use crate::plan::format::{
     Constraint, Dimension, Group, LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_BOOL, LITERAL_NULL,
-    LITERAL_NUMBER, LITERAL_STRING, LiteralSet, NONE, QUANT_BIT, SimpleTest, TEST_CLASS_EQUALITY, TEST_CLASS_TEXT, TEST_EXISTS,
-    TEST_GREATER, TEST_GREATER_EQUAL, TEST_LESS, TEST_LESS_EQUAL, TEST_NUMBER_EQUAL,
-    TEST_PROVENANCE, TEST_TYPE, TEST_WITHIN, Test, VIEW_CALLS, VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST,
-    VIEW_PROVENANCE, VIEW_VALUE,
+    LITERAL_NUMBER, LITERAL_STRING, LiteralSet, NONE, QUANT_BIT, SimpleTest, TEST_CLASS_EQUALITY,
+    TEST_CLASS_TEXT, TEST_EXISTS, TEST_GREATER, TEST_GREATER_EQUAL, TEST_LESS, TEST_LESS_EQUAL,
+    TEST_NUMBER_EQUAL, TEST_PROVENANCE, TEST_TYPE, TEST_WITHIN, Test, VIEW_CALLS, VIEW_COUNT,
+    VIEW_DOMAIN, VIEW_HOST, VIEW_PROVENANCE, VIEW_VALUE,
 };
 use crate::plan::{Corrupt, Tables, at, literals, slice};
 use crate::provenance::{self, Provenance};
@@ -87,7 +87,12 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             scratch,
             provenance,
             provenance_scratch,
-            forms: Forms { kind: Kind::Null, plain_is_raw: true, canonical: false, skeleton: false },
+            forms: Forms {
+                kind: Kind::Null,
+                plain_is_raw: true,
+                canonical: false,
+                skeleton: false,
+            },
             prepared: false,
         }
     }
@@ -99,7 +104,12 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             LeafText::Json(text) => text.decode_into(&mut self.scratch.raw),
             LeafText::Plain(text) => self.scratch.raw.push_str(text),
         }
-        self.forms = Forms { kind, plain_is_raw: true, canonical: false, skeleton: false };
+        self.forms = Forms {
+            kind,
+            plain_is_raw: true,
+            canonical: false,
+            skeleton: false,
+        };
         self.prepared = false;
     }
 
@@ -112,7 +122,13 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         if self.forms.kind != Kind::String {
             return;
         }
-        let EvalScratch { raw, plain, canonical, skeleton, .. } = &mut *self.scratch;
+        let EvalScratch {
+            raw,
+            plain,
+            canonical,
+            skeleton,
+            ..
+        } = &mut *self.scratch;
         self.forms.plain_is_raw = text::is_plain(raw);
         if !self.forms.plain_is_raw {
             text::plain(raw, plain);
@@ -160,7 +176,9 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     /// Turns the events since `start` into a signature of `path`, unless the path's
     /// last leaf raised the same.
     fn sign(&mut self, path: u32, start: usize) {
-        let EvalScratch { events, signatures, .. } = &mut *self.scratch;
+        let EvalScratch {
+            events, signatures, ..
+        } = &mut *self.scratch;
         let new = events.get(start..).unwrap_or_default();
         if let Some(last) = signatures.last()
             && last.path == path
@@ -169,7 +187,11 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             events.truncate(start);
             return;
         }
-        signatures.push(Signature { path, start: start as u32, end: events.len() as u32 });
+        signatures.push(Signature {
+            path,
+            start: start as u32,
+            end: events.len() as u32,
+        });
     }
 
     /// Judges an object at the end of `path`: no constraint is satisfied by one, also
@@ -177,7 +199,10 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     pub fn object_at(&mut self, path: u32) {
         for (index, constraint) in self.constraints.iter().enumerate() {
             let index = index as u32;
-            let earlier = self.scratch.failed_constraint.is_some_and(|failed| failed <= index);
+            let earlier = self
+                .scratch
+                .failed_constraint
+                .is_some_and(|failed| failed <= index);
             if constraint.path.get() == path && !earlier {
                 self.scratch.failed_constraint = Some(index);
                 self.scratch.failed_value.clear();
@@ -191,12 +216,20 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         for (index, constraint) in self.constraints.iter().enumerate() {
             let index = index as u32;
             if constraint.path.get() != path
-                || self.scratch.failed_constraint.is_some_and(|failed| failed <= index)
+                || self
+                    .scratch
+                    .failed_constraint
+                    .is_some_and(|failed| failed <= index)
             {
                 continue;
             }
             if through || !self.satisfies(constraint)? {
-                let EvalScratch { raw, failed_value, failed_constraint, .. } = &mut *self.scratch;
+                let EvalScratch {
+                    raw,
+                    failed_value,
+                    failed_constraint,
+                    ..
+                } = &mut *self.scratch;
                 *failed_constraint = Some(index);
                 failed_value.clear();
                 failed_value.push_str(raw);
@@ -208,13 +241,15 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     /// Whether the raw text of the leaf satisfies a constraint.
     fn satisfies(&mut self, constraint: &Constraint) -> Result<bool, Corrupt> {
         let EvalScratch { raw, nfa, .. } = &mut *self.scratch;
+        // What a null means to a server is anybody's guess.
+        if self.forms.kind == Kind::Null {
+            return Ok(false);
+        }
         if constraint.kind.get() == 1 {
             let mut matched = false;
-            // What a null means to a server is anybody's guess.
-            if self.forms.kind == Kind::Null {
-                return Ok(false);
-            }
-            run(self.tables, constraint.automaton.get(), raw, nfa, |_| matched = true)?;
+            run(self.tables, constraint.automaton.get(), raw, nfa, |_| {
+                matched = true
+            })?;
             return Ok(matched);
         }
         let prefixes = slice(self.tables.lists, &constraint.prefixes)?;
@@ -239,7 +274,12 @@ impl<'e, 'p> Evaluator<'e, 'p> {
                     }
                 }
                 self.simple_tests(dimension, through)?;
-                self.finish(dimension, self.form_mask(), self.forms.kind == Kind::String, through)
+                self.finish(
+                    dimension,
+                    self.form_mask(),
+                    self.forms.kind == Kind::String,
+                    through,
+                )
             }
             VIEW_HOST | VIEW_DOMAIN => self.host_view(dimension, through),
             VIEW_PROVENANCE => {
@@ -272,9 +312,24 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     }
 
     /// Runs the automata and literal sets of a dimension over one form.
-    fn text_tests(&mut self, dimension: &Dimension, form: u8, source: Source) -> Result<(), Corrupt> {
-        let EvalScratch { raw, plain, canonical, skeleton, view, number, outcome, touched, nfa, .. } =
-            &mut *self.scratch;
+    fn text_tests(
+        &mut self,
+        dimension: &Dimension,
+        form: u8,
+        source: Source,
+    ) -> Result<(), Corrupt> {
+        let EvalScratch {
+            raw,
+            plain,
+            canonical,
+            skeleton,
+            view,
+            number,
+            outcome,
+            touched,
+            nfa,
+            ..
+        } = &mut *self.scratch;
         let text: &str = match (source, form) {
             (Source::View, _) => view,
             (Source::Form, 0) if self.forms.plain_is_raw => raw,
@@ -282,7 +337,11 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             (Source::Form, 1) => canonical,
             (Source::Form, _) => skeleton,
         };
-        let kind = if source == Source::View { Kind::String } else { self.forms.kind };
+        let kind = if source == Source::View {
+            Kind::String
+        } else {
+            self.forms.kind
+        };
         let mut mark = |test: u32, bits: u8| {
             if let Some(outcome) = outcome.get_mut(test as usize) {
                 if *outcome == 0 {
@@ -293,7 +352,11 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         };
         if kind != Kind::Null {
             // Text tests see numbers and bools only in a restrictive reading.
-            let bits = if kind == Kind::String { 1 << form } else { RESTRICTIVE_ONLY };
+            let bits = if kind == Kind::String {
+                1 << form
+            } else {
+                RESTRICTIVE_ONLY
+            };
             for matcher in slice(self.tables.matchers, &dimension.matchers)? {
                 let tests = slice(self.tables.lists, &matcher.tests)?;
                 run(self.tables, matcher.automaton.get(), text, nfa, |pattern| {
@@ -360,7 +423,11 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             for pair in 0..count {
                 let prefix = self.tables.listed_text(start + 1 + 2 * pair)?;
                 if path::within(text, prefix) {
-                    bits |= if self.forms.kind == Kind::String { 1 << form } else { RESTRICTIVE_ONLY };
+                    bits |= if self.forms.kind == Kind::String {
+                        1 << form
+                    } else {
+                        RESTRICTIVE_ONLY
+                    };
                 } else if path::may_be_within(text, prefix) {
                     bits |= RESTRICTIVE_ONLY;
                 }
@@ -382,9 +449,20 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     }
 
     /// Raises the atoms of the marked tests, and of those that the leaf is unfit for.
-    fn finish(&mut self, dimension: &Dimension, mask: u8, text: bool, through: bool) -> Result<(), Corrupt> {
+    fn finish(
+        &mut self,
+        dimension: &Dimension,
+        mask: u8,
+        text: bool,
+        through: bool,
+    ) -> Result<(), Corrupt> {
         while let Some(index) = self.scratch.touched.pop() {
-            let outcome = std::mem::take(self.scratch.outcome.get_mut(index as usize).ok_or(Corrupt)?);
+            let outcome = std::mem::take(
+                self.scratch
+                    .outcome
+                    .get_mut(index as usize)
+                    .ok_or(Corrupt)?,
+            );
             let test = at(self.tables.tests, index)?;
             if outcome & 1 != 0 && !through {
                 self.push(test.plain.get());
@@ -452,7 +530,13 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             if !readable || !self.has_form(form) {
                 continue;
             }
-            let EvalScratch { raw, plain, canonical, view, .. } = &mut *self.scratch;
+            let EvalScratch {
+                raw,
+                plain,
+                canonical,
+                view,
+                ..
+            } = &mut *self.scratch;
             let text: &str = match form {
                 0 if self.forms.plain_is_raw => raw,
                 0 => plain,
@@ -494,14 +578,23 @@ impl<'e, 'p> Evaluator<'e, 'p> {
 
     /// Tests of the values that a query has: its verbs or tables.
     fn sql_view(&mut self, dimension: &Dimension, view: u32, through: bool) -> Result<(), Corrupt> {
-        let Some(values) = self.sql_values(view) else { return self.unreadable(dimension) };
+        let Some(values) = self.sql_values(view) else {
+            return self.unreadable(dimension);
+        };
         for value in &values {
             self.scratch.view.clear();
             self.scratch.view.push_str(value);
             self.text_tests(dimension, 0, Source::View)?;
             while let Some(test) = self.scratch.touched.pop() {
-                let EvalScratch { outcome, hits, hit_tests, .. } = &mut *self.scratch;
-                if let (Some(outcome), Some(hits)) = (outcome.get_mut(test as usize), hits.get_mut(test as usize)) {
+                let EvalScratch {
+                    outcome,
+                    hits,
+                    hit_tests,
+                    ..
+                } = &mut *self.scratch;
+                if let (Some(outcome), Some(hits)) =
+                    (outcome.get_mut(test as usize), hits.get_mut(test as usize))
+                {
                     *outcome = 0;
                     if *hits == 0 {
                         hit_tests.push(test);
@@ -542,18 +635,38 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         if self.forms.kind != Kind::String {
             return None;
         }
-        let text = if self.forms.plain_is_raw { &self.scratch.raw } else { &self.scratch.plain };
+        let text = if self.forms.plain_is_raw {
+            &self.scratch.raw
+        } else {
+            &self.scratch.plain
+        };
         // The raw text, not the collapsed one: a line comment ends at a line break.
-        let query = if self.forms.plain_is_raw { text } else { &self.scratch.raw };
+        let query = if self.forms.plain_is_raw {
+            text
+        } else {
+            &self.scratch.raw
+        };
         let tables = view >= VIEW_SQL_TABLE;
-        let dialect = sql::Dialect::from_byte((view - if tables { VIEW_SQL_TABLE } else { VIEW_SQL_VERB }) as u8)?;
+        let dialect = sql::Dialect::from_byte(
+            (view
+                - if tables {
+                    VIEW_SQL_TABLE
+                } else {
+                    VIEW_SQL_VERB
+                }) as u8,
+        )?;
         let mut values = Vec::new();
         let mut add = |value: &str| {
             if !values.iter().any(|seen| seen == value) {
                 values.push(value.to_owned());
             }
         };
-        if tables { sql::tables(query, dialect, &mut add) } else { sql::verbs(query, dialect, &mut add) }.ok()?;
+        if tables {
+            sql::tables(query, dialect, &mut add)
+        } else {
+            sql::verbs(query, dialect, &mut add)
+        }
+        .ok()?;
         Some(values)
     }
 
@@ -567,7 +680,9 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     /// The bit of the leaf's provenance in [`TEST_PROVENANCE`]'s set, and whether it may
     /// be wrong.
     fn provenance_bit(&mut self) -> (u32, bool) {
-        let evidence = self.provenance.evidence(&self.scratch.raw, self.provenance_scratch);
+        let evidence = self
+            .provenance
+            .evidence(&self.scratch.raw, self.provenance_scratch);
         if evidence.trusted.is_some() {
             (1, false)
         } else if evidence.untrusted.is_some() {
@@ -593,16 +708,33 @@ impl<'e, 'p> Evaluator<'e, 'p> {
                     let value = if dimension.view.get() == VIEW_CALLS {
                         calls(test.window_ms.get())
                     } else {
-                        u64::from(self.scratch.counts.get(dimension.path.get() as usize).copied().unwrap_or(0))
+                        u64::from(
+                            self.scratch
+                                .counts
+                                .get(dimension.path.get() as usize)
+                                .copied()
+                                .unwrap_or(0),
+                        )
                     };
-                    let verdict = compare_count(test.kind.get(), value, self.tables.text(&test.text)?);
+                    let verdict =
+                        compare_count(test.kind.get(), value, self.tables.text(&test.text)?);
                     self.raise(at(self.tables.tests, test.test.get())?, verdict, false);
                 }
             }
             let first = group.quants.start.get();
             for (offset, quant) in slice(self.tables.quants, &group.quants)?.iter().enumerate() {
-                let raised = self.scratch.quants.get(first as usize + offset).copied().unwrap_or(0);
-                let leaves = self.scratch.counts.get(quant.path.get() as usize).copied().unwrap_or(0);
+                let raised = self
+                    .scratch
+                    .quants
+                    .get(first as usize + offset)
+                    .copied()
+                    .unwrap_or(0);
+                let leaves = self
+                    .scratch
+                    .counts
+                    .get(quant.path.get() as usize)
+                    .copied()
+                    .unwrap_or(0);
                 if raised > 0 && (quant.all.get() == 0 || raised == leaves) {
                     self.push(quant.atom.get());
                 }
@@ -611,7 +743,11 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         // The whole call is one more "path" with one signature.
         let end = self.scratch.events.len();
         if end > start {
-            self.scratch.signatures.push(Signature { path: NONE, start: start as u32, end: end as u32 });
+            self.scratch.signatures.push(Signature {
+                path: NONE,
+                start: start as u32,
+                end: end as u32,
+            });
         }
         Ok(())
     }
@@ -641,11 +777,18 @@ impl Tri {
 }
 
 /// The dimensions of a group that look at `path`: a run, since they are sorted.
-fn dimensions_of<'p>(tables: &Tables<'p>, group: &Group, path: u32) -> Result<&'p [Dimension], Corrupt> {
+fn dimensions_of<'p>(
+    tables: &Tables<'p>,
+    group: &Group,
+    path: u32,
+) -> Result<&'p [Dimension], Corrupt> {
     let all = slice(tables.dimensions, &group.dimensions)?;
     let start = all.partition_point(|dimension| dimension.path.get() < path);
     let rest = all.get(start..).ok_or(Corrupt)?;
-    let length = rest.iter().take_while(|dimension| dimension.path.get() == path).count();
+    let length = rest
+        .iter()
+        .take_while(|dimension| dimension.path.get() == path)
+        .count();
     rest.get(..length).ok_or(Corrupt)
 }
 
@@ -666,7 +809,9 @@ fn run(
     };
     if scan == Scan::Quit {
         let fallback = at(tables.automata, automaton)?.fallback.get();
-        let Automaton::Nfa(nfa) = tables.automaton(fallback)? else { return Err(Corrupt) };
+        let Automaton::Nfa(nfa) = tables.automaton(fallback)? else {
+            return Err(Corrupt);
+        };
         nfa.scan(text.as_bytes(), scratch, &mut report)?;
     }
     Ok(())
@@ -702,10 +847,18 @@ fn literal_tests(
             }
             let kinds = set.kinds.get();
             if kinds & (1 << LITERAL_AT_DOMAIN) != 0
-                && let Some(domain) = address::at_domain(text)
+                && let Some(domain) = address::pattern_domain(text)
             {
                 fold_ascii(domain, number);
                 look(LITERAL_AT_DOMAIN, number.as_bytes(), form)?;
+            }
+            // The empty domain stands for every pattern of its kind: what cannot be
+            // evaluated holds in a restrictive rule.
+            if kinds & (1 << LITERAL_AT_DOMAIN) != 0 && address::is_unclear_address(text) {
+                look(LITERAL_AT_DOMAIN, b"", RESTRICTIVE_ONLY)?;
+            }
+            if kinds & (1 << LITERAL_BELOW) != 0 && address::is_unclear_host(text, number) {
+                look(LITERAL_BELOW, b"", RESTRICTIVE_ONLY)?;
             }
             if kinds & (1 << LITERAL_BELOW) != 0 && address::host(text, number).is_ok() {
                 let mut rest = number.as_str();
@@ -742,7 +895,9 @@ pub(super) fn fold_ascii(text: &str, out: &mut String) {
 
 /// A numeric comparison by its `TEST_` code.
 fn compare(kind: u32, value: &str, operand: &str) -> Tri {
-    let Some(order) = number::compare(value, operand) else { return Tri::Unknown };
+    let Some(order) = number::compare(value, operand) else {
+        return Tri::Unknown;
+    };
     Tri::from_bool(match kind {
         TEST_LESS => order == Ordering::Less,
         TEST_LESS_EQUAL => order != Ordering::Greater,
@@ -768,8 +923,14 @@ fn compare_count(kind: u32, value: u64, operand: &str) -> Tri {
             break;
         }
     }
-    let text = digits.get(at..).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or("0");
+    let text = digits
+        .get(at..)
+        .and_then(|digits| std::str::from_utf8(digits).ok())
+        .unwrap_or("0");
     compare(kind, text, operand)
 }
 
-const _: () = assert!(TEST_PROVENANCE > TEST_WITHIN, "simple tests below are numeric or structural");
+const _: () = assert!(
+    TEST_PROVENANCE > TEST_WITHIN,
+    "simple tests below are numeric or structural"
+);

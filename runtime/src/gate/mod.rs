@@ -17,10 +17,10 @@ pub use call::{Call, CallError, CallMessage};
 pub use conversation::{Conversation, DEFAULT_PROVENANCE_LIMIT};
 pub use decision::{Approvable, Decision, Permit, Position, Question};
 
+use crate::Label;
 use crate::plan::{Corrupt, Plan};
 use crate::provenance::{OutputLabels, Source};
 use crate::tools::{Heuristics, Lock, ToolDefinition};
-use crate::Label;
 use std::collections::HashMap;
 use tool::{Status, Tool};
 
@@ -56,7 +56,13 @@ impl Gate {
     pub fn new(plan: Plan) -> Self {
         // A loaded plan cannot fail here; if it did, decisions fail closed as well.
         let heuristics = tool::heuristics(&plan.tables()).unwrap_or_default();
-        Self { plan, heuristics, tools: Vec::new(), names: HashMap::new(), listed: false }
+        Self {
+            plan,
+            heuristics,
+            tools: Vec::new(),
+            names: HashMap::new(),
+            listed: false,
+        }
     }
 
     /// The plan.
@@ -73,7 +79,10 @@ impl Gate {
         let prefix = tool_key(server, "");
         // The server's earlier pins go; a tool that comes back keeps its place, and with
         // it what conversations have counted.
-        let earlier: HashMap<String, u32> = self.names.extract_if(|key, _| key.starts_with(&prefix)).collect();
+        let earlier: HashMap<String, u32> = self
+            .names
+            .extract_if(|key, _| key.starts_with(&prefix))
+            .collect();
         for definition in tools {
             let locked = lock.map(|lock| lock.find(server, &definition.name));
             let status = match locked {
@@ -83,7 +92,9 @@ impl Gate {
                 Some(Some(_)) => Status::Changed,
             };
             // A tool that does not link is left unpinned: it is asked about, then denied.
-            let Ok(mut tool) = self.link(server, definition) else { continue };
+            let Ok(mut tool) = self.link(server, definition) else {
+                continue;
+            };
             tool.status = status;
             if let Some(Some(locked)) = locked {
                 tool.digest = locked.digest;
@@ -100,7 +111,12 @@ impl Gate {
     }
 
     fn link(&self, server: Option<&str>, definition: &ToolDefinition) -> Result<Tool, Corrupt> {
-        Tool::new(&self.plan.tables(), self.heuristics.as_ref(), server, definition)
+        Tool::new(
+            &self.plan.tables(),
+            self.heuristics.as_ref(),
+            server,
+            definition,
+        )
     }
 
     /// Notes a later listing of the same server: new tools stay unpinned, tools whose
@@ -147,15 +163,26 @@ impl Gate {
         result: &serde_json::Value,
     ) {
         conversation.calls += 1;
-        let source = Source { server, tool, call: conversation.calls };
-        let pinned = self.names.get(&tool_key(server, tool)).and_then(|&index| self.tools.get(index as usize));
+        let source = Source {
+            server,
+            tool,
+            call: conversation.calls,
+        };
+        let pinned = self
+            .names
+            .get(&tool_key(server, tool))
+            .and_then(|&index| self.tools.get(index as usize));
         // The labels of a changed tool were chosen for another definition.
         let trusted = pinned.filter(|tool| tool.status == Status::Pinned);
         match trusted {
-            Some(tool) => conversation.provenance.record_result(&source, &tool.labels, result),
+            Some(tool) => conversation
+                .provenance
+                .record_result(&source, &tool.labels, result),
             None => {
                 let labels = self.unpinned_labels(server, tool);
-                conversation.provenance.record_result(&source, &labels, result);
+                conversation
+                    .provenance
+                    .record_result(&source, &labels, result);
             }
         }
     }
@@ -182,8 +209,14 @@ impl Gate {
         value: &serde_json::Value,
     ) {
         conversation.calls += 1;
-        let source = Source { server, tool: origin, call: conversation.calls };
-        conversation.provenance.record_result(&source, &OutputLabels::all(Label::Untrusted), value);
+        let source = Source {
+            server,
+            tool: origin,
+            call: conversation.calls,
+        };
+        conversation
+            .provenance
+            .record_result(&source, &OutputLabels::all(Label::Untrusted), value);
     }
 }
 

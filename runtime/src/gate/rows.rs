@@ -53,9 +53,13 @@ pub(super) fn judge(
     rows: &mut RowScratch,
     fallback: Verdict,
 ) -> Result<RuleVerdict, Corrupt> {
-    let EvalScratch { events, signatures, .. } = eval;
+    let EvalScratch {
+        events, signatures, ..
+    } = eval;
     let run = |signature: &Signature| {
-        events.get(signature.start as usize..signature.end as usize).unwrap_or_default()
+        events
+            .get(signature.start as usize..signature.end as usize)
+            .unwrap_or_default()
     };
     signatures.sort_unstable_by(|a, b| a.path.cmp(&b.path).then_with(|| run(a).cmp(run(b))));
     signatures.dedup_by(|a, b| a.path == b.path && run(a) == run(b));
@@ -63,9 +67,17 @@ pub(super) fn judge(
     let mut picks: usize = 1;
     let mut start = 0;
     while let Some(first) = signatures.get(start) {
-        let length = signatures.iter().skip(start).take_while(|s| s.path == first.path).count();
+        let length = signatures
+            .iter()
+            .skip(start)
+            .take_while(|s| s.path == first.path)
+            .count();
         let end = start + length;
-        rows.choices.push(Choice { start: start as u32, end: end as u32, current: start as u32 });
+        rows.choices.push(Choice {
+            start: start as u32,
+            end: end as u32,
+            current: start as u32,
+        });
         picks = picks.saturating_mul(length);
         start = end;
     }
@@ -76,7 +88,8 @@ pub(super) fn judge(
     loop {
         let found = first_match(tables, groups, signatures, events, rows, fallback)?;
         let better = best.is_none_or(|best| {
-            found.verdict > best.verdict || (found.verdict == best.verdict && found.rule < best.rule)
+            found.verdict > best.verdict
+                || (found.verdict == best.verdict && found.rule < best.rule)
         });
         if better {
             best = Some(found);
@@ -110,10 +123,18 @@ fn first_match(
     fallback: Verdict,
 ) -> Result<RuleVerdict, Corrupt> {
     begin(rows);
-    let RowScratch { states, epoch, satisfied, choices, .. } = rows;
+    let RowScratch {
+        states,
+        epoch,
+        satisfied,
+        choices,
+        ..
+    } = rows;
     for choice in choices.iter() {
         let signature = at(signatures, choice.current)?;
-        let run = events.get(signature.start as usize..signature.end as usize).ok_or(Corrupt)?;
+        let run = events
+            .get(signature.start as usize..signature.end as usize)
+            .ok_or(Corrupt)?;
         for &atom in run {
             let atom = at(tables.atoms, atom)?;
             for row in slice(tables.lists, &atom.requires)? {
@@ -130,7 +151,9 @@ fn first_match(
     }
     let mut rule = NONE;
     let alive = |row: u32| {
-        states.get(row as usize).is_some_and(|state| state.epoch != *epoch || !state.dead)
+        states
+            .get(row as usize)
+            .is_some_and(|state| state.epoch != *epoch || !state.dead)
     };
     for &row in satisfied.iter() {
         if alive(row) {
@@ -149,8 +172,16 @@ fn first_match(
             }
         }
     }
-    let verdict = if rule == NONE { fallback } else { action(tables, rule)? };
-    Ok(RuleVerdict { verdict, rule, bounded: false })
+    let verdict = if rule == NONE {
+        fallback
+    } else {
+        action(tables, rule)?
+    };
+    Ok(RuleVerdict {
+        verdict,
+        rule,
+        bounded: false,
+    })
 }
 
 /// Makes all row states stale.
@@ -167,14 +198,21 @@ fn begin(rows: &mut RowScratch) {
 fn state(states: &mut [RowState], epoch: u32, row: u32) -> Result<&mut RowState, Corrupt> {
     let state = states.get_mut(row as usize).ok_or(Corrupt)?;
     if state.epoch != epoch {
-        *state = RowState { epoch, raised: 0, dead: false };
+        *state = RowState {
+            epoch,
+            raised: 0,
+            dead: false,
+        };
     }
     Ok(state)
 }
 
 fn action(tables: &Tables<'_>, rule: u32) -> Result<Verdict, Corrupt> {
     let action = at(tables.rules, rule)?.action.get();
-    u8::try_from(action).ok().and_then(Verdict::from_byte).ok_or(Corrupt)
+    u8::try_from(action)
+        .ok()
+        .and_then(Verdict::from_byte)
+        .ok_or(Corrupt)
 }
 
 /// An upper bound for a call with too many picks: the strictest of the default and of
@@ -188,9 +226,17 @@ fn strictest_reachable(
     fallback: Verdict,
 ) -> Result<RuleVerdict, Corrupt> {
     begin(rows);
-    let RowScratch { states, epoch, satisfied, atoms, .. } = rows;
+    let RowScratch {
+        states,
+        epoch,
+        satisfied,
+        atoms,
+        ..
+    } = rows;
     for signature in signatures {
-        let run = events.get(signature.start as usize..signature.end as usize).ok_or(Corrupt)?;
+        let run = events
+            .get(signature.start as usize..signature.end as usize)
+            .ok_or(Corrupt)?;
         for &atom in run {
             // An atom may be raised by several leaves of its path; it counts once.
             let stamp = atoms.get_mut(atom as usize).ok_or(Corrupt)?;
@@ -206,11 +252,19 @@ fn strictest_reachable(
             }
         }
     }
-    let mut best = RuleVerdict { verdict: fallback, rule: NONE, bounded: true };
+    let mut best = RuleVerdict {
+        verdict: fallback,
+        rule: NONE,
+        bounded: true,
+    };
     let mut offer = |rule: u32| -> Result<(), Corrupt> {
         let verdict = action(tables, rule)?;
         if verdict > best.verdict || (verdict == best.verdict && rule < best.rule) {
-            best = RuleVerdict { verdict, rule, bounded: true };
+            best = RuleVerdict {
+                verdict,
+                rule,
+                bounded: true,
+            };
         }
         Ok(())
     };

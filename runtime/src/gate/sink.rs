@@ -35,9 +35,13 @@ pub(super) struct Leaf {
 /// What a [`Leaf`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LeafKind {
-    String { escaped: bool },
+    String {
+        escaped: bool,
+    },
     /// A key of an object below the top level.
-    Key { escaped: bool },
+    Key {
+        escaped: bool,
+    },
     /// A number: its text stands in the arguments.
     Other,
     True,
@@ -69,7 +73,14 @@ impl SinkPaths<'_> {
         last: Step,
     ) -> Result<u32, Corrupt> {
         for sink in 0..self.len() {
-            if self.matches(tables, arguments, sink, 0, frames.get(1..).unwrap_or_default(), Some(last))? {
+            if self.matches(
+                tables,
+                arguments,
+                sink,
+                0,
+                frames.get(1..).unwrap_or_default(),
+                Some(last),
+            )? {
                 return Ok(sink as u32);
             }
         }
@@ -95,7 +106,9 @@ impl SinkPaths<'_> {
         match step {
             Step::Root => Ok(false),
             Step::Key(start, end, escaped) => {
-                let Some((name, index)) = self.segment(tables, sink, segment)? else { return Ok(false) };
+                let Some((name, index)) = self.segment(tables, sink, segment)? else {
+                    return Ok(false);
+                };
                 if name.is_empty() && index != NONE {
                     return Ok(false);
                 }
@@ -142,9 +155,11 @@ impl SinkPaths<'_> {
                 let index = tables.lists.get(first + 2).ok_or(Corrupt)?.get();
                 Ok(Some((tables.listed_text(first)?, index)))
             }
-            Self::Derived(sinks) => {
-                Ok(sinks.get(sink).ok_or(Corrupt)?.get(segment).map(|name| (name.as_str(), NONE)))
-            }
+            Self::Derived(sinks) => Ok(sinks
+                .get(sink)
+                .ok_or(Corrupt)?
+                .get(segment)
+                .map(|name| (name.as_str(), NONE))),
         }
     }
 
@@ -152,7 +167,9 @@ impl SinkPaths<'_> {
     fn write_name(&self, tables: &Tables<'_>, sink: u32, out: &mut String) -> Result<(), Corrupt> {
         out.clear();
         match self {
-            Self::Declared(sinks) => out.push_str(tables.text(&sinks.get(sink as usize).ok_or(Corrupt)?.name)?),
+            Self::Declared(sinks) => {
+                out.push_str(tables.text(&sinks.get(sink as usize).ok_or(Corrupt)?.name)?)
+            }
             Self::Derived(sinks) => {
                 for (index, name) in sinks.get(sink as usize).ok_or(Corrupt)?.iter().enumerate() {
                     if index > 0 {
@@ -218,9 +235,15 @@ impl SinkGate<'_, '_> {
     }
 
     fn judge_leaves(&self, leaves: &[Leaf], scratch: &mut Scratch) -> Result<SinkVerdict, Corrupt> {
-        let mut pass = Pass { pending: None, any: false };
+        let mut pass = Pass {
+            pending: None,
+            any: false,
+        };
         let is_scalar = |leaf: &&Leaf| !matches!(leaf.kind, LeafKind::Key { .. });
-        let declared = leaves.iter().filter(is_scalar).any(|leaf| leaf.sink != NO_SINK);
+        let declared = leaves
+            .iter()
+            .filter(is_scalar)
+            .any(|leaf| leaf.sink != NO_SINK);
         if declared {
             for sink in 0..self.sinks.len() as u32 {
                 for leaf in leaves.iter().filter(|leaf| leaf.sink == sink) {
@@ -289,13 +312,17 @@ impl SinkGate<'_, '_> {
         pass: &mut Pass,
     ) -> Result<Option<SinkVerdict>, Corrupt> {
         let mut result = Ok(None);
-        let _ = address::destinations(value, &mut |destination| {
-            match self.destination(destination, leaf, sink, scratch, pass) {
-                Ok(None) => ControlFlow::Continue(()),
-                ended => {
-                    result = ended;
-                    ControlFlow::Break(())
-                }
+        let _ = address::destinations(value, &mut |destination| match self.destination(
+            destination,
+            leaf,
+            sink,
+            scratch,
+            pass,
+        ) {
+            Ok(None) => ControlFlow::Continue(()),
+            ended => {
+                result = ended;
+                ControlFlow::Break(())
             }
         });
         result
@@ -316,7 +343,10 @@ impl SinkGate<'_, '_> {
         let result = trust.map(|trust| {
             let (verdict, ends) = match trust {
                 Trust::Trusted => return None,
-                Trust::Tainted => (SinkVerdict::Tainted(self.on_tainted), self.on_tainted == Verdict::Deny),
+                Trust::Tainted => (
+                    SinkVerdict::Tainted(self.on_tainted),
+                    self.on_tainted == Verdict::Deny,
+                ),
                 Trust::Observed => (SinkVerdict::Observed, false),
                 Trust::Unproven => (SinkVerdict::Unproven, false),
             };
@@ -348,16 +378,26 @@ impl SinkGate<'_, '_> {
     }
 
     /// Who vouches for a destination, or who named it.
-    fn trust(&self, destination: &str, param: &str, scratch: &mut Scratch) -> Result<Trust, Corrupt> {
+    fn trust(
+        &self,
+        destination: &str,
+        param: &str,
+        scratch: &mut Scratch,
+    ) -> Result<Trust, Corrupt> {
         if let Some(trusted) = self.trusted
             && is_trusted(self.tables, trusted, destination, &mut scratch.eval.number)?
         {
             return Ok(Trust::Trusted);
         }
-        if self.approvals.holds(self.server, self.tool, param, destination, &mut scratch.key) {
+        if self
+            .approvals
+            .holds(self.server, self.tool, param, destination, &mut scratch.key)
+        {
             return Ok(Trust::Trusted);
         }
-        let evidence = self.provenance.evidence(destination, &mut scratch.provenance);
+        let evidence = self
+            .provenance
+            .evidence(destination, &mut scratch.provenance);
         Ok(if evidence.trusted.is_some() {
             Trust::Trusted
         } else if evidence.untrusted.is_some() {
@@ -394,7 +434,7 @@ fn is_trusted(
         return Ok(true);
     }
     if set.kinds.get() & (1 << LITERAL_AT_DOMAIN) != 0
-        && let Some(domain) = address::at_domain(destination)
+        && let Some(domain) = address::pattern_domain(destination)
     {
         super::eval::fold_ascii(domain, buffer);
         if literals::find(tables, set, LITERAL_AT_DOMAIN, buffer.as_bytes())?.is_some() {
@@ -424,6 +464,9 @@ pub(super) fn origin<'c>(
     tainted: bool,
 ) -> Option<provenance::Origin<'c>> {
     let evidence = provenance.evidence(destination, scratch);
-    if tainted { evidence.untrusted } else { evidence.observed }
+    if tainted {
+        evidence.untrusted
+    } else {
+        evidence.observed
+    }
 }
-

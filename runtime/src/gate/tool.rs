@@ -74,7 +74,10 @@ impl Link {
     /// Finds the contract and the groups of a tool.
     pub fn new(tables: &Tables<'_>, server: Option<&str>, tool: &str) -> Result<Self, Corrupt> {
         let full = full_name(server, tool);
-        let mut link = Self { contract: find_contract(tables, &full, tool)?, ..Self::default() };
+        let mut link = Self {
+            contract: find_contract(tables, &full, tool)?,
+            ..Self::default()
+        };
         find_groups(tables, &full, &mut link.groups)?;
         let mut history = 0_usize;
         for &group in &link.groups {
@@ -118,7 +121,11 @@ pub(super) fn find_contract(tables: &Tables<'_>, full: &str, tool: &str) -> Resu
 }
 
 /// Appends the groups whose pattern matches `full`, in plan order.
-pub(super) fn find_groups(tables: &Tables<'_>, full: &str, out: &mut Vec<u32>) -> Result<(), Corrupt> {
+pub(super) fn find_groups(
+    tables: &Tables<'_>,
+    full: &str,
+    out: &mut Vec<u32>,
+) -> Result<(), Corrupt> {
     let exact = tables.meta()?.exact_groups.get() as usize;
     let named = tables.groups.get(..exact).ok_or(Corrupt)?;
     let index = partition(named, |group| Ok(tables.text(&group.pattern)? < full))?;
@@ -136,11 +143,18 @@ pub(super) fn find_groups(tables: &Tables<'_>, full: &str, out: &mut Vec<u32>) -
 }
 
 /// Like `partition_point`, with a predicate that can fail.
-fn partition<T>(items: &[T], before: impl Fn(&T) -> Result<bool, Corrupt>) -> Result<usize, Corrupt> {
+fn partition<T>(
+    items: &[T],
+    before: impl Fn(&T) -> Result<bool, Corrupt>,
+) -> Result<usize, Corrupt> {
     let (mut low, mut high) = (0, items.len());
     while low < high {
         let middle = low.midpoint(high);
-        if before(items.get(middle).ok_or(Corrupt)?)? { low = middle + 1 } else { high = middle }
+        if before(items.get(middle).ok_or(Corrupt)?)? {
+            low = middle + 1
+        } else {
+            high = middle
+        }
     }
     Ok(low)
 }
@@ -152,8 +166,13 @@ pub(super) fn heuristics(tables: &Tables<'_>) -> Result<Option<Heuristics>, Corr
         return Ok(None);
     }
     let words = |kind: u32| -> Result<Vec<String>, Corrupt> {
-        let of_kind = tables.heuristic_words.iter().filter(|word: &&HeuristicWord| word.kind.get() == kind);
-        of_kind.map(|word| tables.text(&word.word).map(str::to_owned)).collect()
+        let of_kind = tables
+            .heuristic_words
+            .iter()
+            .filter(|word: &&HeuristicWord| word.kind.get() == kind);
+        of_kind
+            .map(|word| tables.text(&word.word).map(str::to_owned))
+            .collect()
     };
     Ok(Some(Heuristics {
         sink_names: words(0)?,
@@ -161,7 +180,10 @@ pub(super) fn heuristics(tables: &Tables<'_>) -> Result<Option<Heuristics>, Corr
         sink_formats: words(2)?,
         destructive_words: words(3)?,
         destructive_max_calls: Some(meta.destructive_max_calls.get()).filter(|&max| max != NONE),
-        labels: LabelHeuristics { untrusted_words: words(4)?, observed_words: words(5)? },
+        labels: LabelHeuristics {
+            untrusted_words: words(4)?,
+            observed_words: words(5)?,
+        },
     }))
 }
 
@@ -171,15 +193,27 @@ pub(super) fn output_labels(
     contract: u32,
     heuristics: Option<&Heuristics>,
 ) -> Result<OutputLabels, Corrupt> {
-    let label = |value: u32| u8::try_from(value).ok().and_then(Label::from_byte).ok_or(Corrupt);
+    let label = |value: u32| {
+        u8::try_from(value)
+            .ok()
+            .and_then(Label::from_byte)
+            .ok_or(Corrupt)
+    };
     if contract != NONE {
         let contract = at(tables.contracts, contract)?;
         if contract.flags.get() & CONTRACT_OUTPUTS != 0 {
             let mut fields = Vec::new();
             for field in slice(tables.output_labels, &contract.outputs)? {
-                fields.push(FieldRule { path: label_steps(tables, field)?, label: label(field.label.get())? });
+                fields.push(FieldRule {
+                    path: label_steps(tables, field)?,
+                    label: label(field.label.get())?,
+                });
             }
-            return Ok(OutputLabels { default: label(contract.output_label.get())?, fields, by_name: None });
+            return Ok(OutputLabels {
+                default: label(contract.output_label.get())?,
+                fields,
+                by_name: None,
+            });
         }
     }
     Ok(OutputLabels {

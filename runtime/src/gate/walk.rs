@@ -70,7 +70,12 @@ pub(super) fn walk<'a>(
     sinks: Option<&SinkPaths<'_>>,
     evaluator: &mut Evaluator<'_, '_>,
 ) -> Result<(), WalkError> {
-    let mut walk = Walk { tables, arguments, scratch, sinks };
+    let mut walk = Walk {
+        tables,
+        arguments,
+        scratch,
+        sinks,
+    };
     walk.scratch.frames.clear();
     walk.scratch.active.clear();
     walk.scratch.leaves.clear();
@@ -126,7 +131,9 @@ impl<'a> Walk<'_, '_, 'a> {
             // What lies below an object at the end of a path is reached through it.
             let end = self.scratch.active.len();
             for position in active..end {
-                let Some(&entry) = self.scratch.active.get(position) else { return Err(Corrupt) };
+                let Some(&entry) = self.scratch.active.get(position) else {
+                    return Err(Corrupt);
+                };
                 if entry & BELOW == 0 {
                     let path = at(self.tables.path_nodes, entry)?.path.get();
                     if path != NONE {
@@ -137,7 +144,14 @@ impl<'a> Walk<'_, '_, 'a> {
             }
         }
         let own_end = self.scratch.active.len() as u32;
-        self.scratch.frames.push(Frame { active: active as u32, own_end, index: 0, step, sink, top });
+        self.scratch.frames.push(Frame {
+            active: active as u32,
+            own_end,
+            index: 0,
+            step,
+            sink,
+            top,
+        });
         Ok(())
     }
 
@@ -149,11 +163,15 @@ impl<'a> Walk<'_, '_, 'a> {
 
     /// Pushes the positions of the value under `key`. `false`: nothing looks at it.
     fn enter_key(&mut self, key: &Text<'a>) -> Result<bool, Corrupt> {
-        let Some(frame) = self.scratch.frames.last().copied() else { return Err(Corrupt) };
+        let Some(frame) = self.scratch.frames.last().copied() else {
+            return Err(Corrupt);
+        };
         if self.sinks.is_some() && self.scratch.frames.len() > 1 {
             let (start, end) = self.span(key);
             self.scratch.leaves.push(Leaf {
-                kind: LeafKind::Key { escaped: key.is_escaped() },
+                kind: LeafKind::Key {
+                    escaped: key.is_escaped(),
+                },
                 start,
                 end,
                 sink: frame.sink,
@@ -162,7 +180,9 @@ impl<'a> Walk<'_, '_, 'a> {
         }
         let (start, end) = (frame.active as usize, frame.own_end as usize);
         for position in start..end {
-            let Some(&entry) = self.scratch.active.get(position) else { return Err(Corrupt) };
+            let Some(&entry) = self.scratch.active.get(position) else {
+                return Err(Corrupt);
+            };
             if entry & BELOW != 0 {
                 self.scratch.active.push(entry);
             } else if let Some(child) = self.child(entry, key)? {
@@ -188,7 +208,11 @@ impl<'a> Walk<'_, '_, 'a> {
             }
         };
         let tables = self.tables;
-        let order = |edge: &PathEdge| tables.bytes_of(&edge.key).map(|bytes| bytes.cmp(name.as_bytes()));
+        let order = |edge: &PathEdge| {
+            tables
+                .bytes_of(&edge.key)
+                .map(|bytes| bytes.cmp(name.as_bytes()))
+        };
         let (mut low, mut high) = (0, edges.len());
         while low < high {
             let middle = low.midpoint(high);
@@ -207,7 +231,9 @@ impl<'a> Walk<'_, '_, 'a> {
     fn enter_element(&mut self, frame: &Frame) -> Result<(), Corrupt> {
         let (start, end) = (frame.active as usize, frame.own_end as usize);
         for position in start..end {
-            let Some(&entry) = self.scratch.active.get(position) else { return Err(Corrupt) };
+            let Some(&entry) = self.scratch.active.get(position) else {
+                return Err(Corrupt);
+            };
             self.push_once(end, entry);
             if entry & BELOW == 0 {
                 let node: &PathNode = at(self.tables.path_nodes, entry)?;
@@ -223,12 +249,20 @@ impl<'a> Walk<'_, '_, 'a> {
 
     /// The path that ends at a position, or that it lies below; [`NONE`] if none does.
     fn path_of(&self, entry: u32) -> Result<u32, Corrupt> {
-        if entry & BELOW == 0 { Ok(at(self.tables.path_nodes, entry)?.path.get()) } else { Ok(entry & !BELOW) }
+        if entry & BELOW == 0 {
+            Ok(at(self.tables.path_nodes, entry)?.path.get())
+        } else {
+            Ok(entry & !BELOW)
+        }
     }
 
     /// Pushes a position unless it is there already since `from`.
     fn push_once(&mut self, from: usize, entry: u32) {
-        let present = self.scratch.active.get(from..).is_some_and(|seen| seen.contains(&entry));
+        let present = self
+            .scratch
+            .active
+            .get(from..)
+            .is_some_and(|seen| seen.contains(&entry));
         if !present {
             self.scratch.active.push(entry);
         }
@@ -241,11 +275,16 @@ impl<'a> Walk<'_, '_, 'a> {
         key: Option<Text<'a>>,
         evaluator: &mut Evaluator<'_, '_>,
     ) -> Result<(), WalkError> {
-        let Some(frame) = self.scratch.frames.last().copied() else { return Err(WalkError::Corrupt) };
+        let Some(frame) = self.scratch.frames.last().copied() else {
+            return Err(WalkError::Corrupt);
+        };
         let (step, active) = match key {
             Some(key) => {
                 let (start, end) = self.span(&key);
-                (Step::Key(start, end, key.is_escaped()), frame.own_end as usize)
+                (
+                    Step::Key(start, end, key.is_escaped()),
+                    frame.own_end as usize,
+                )
             }
             None => {
                 let before = self.scratch.active.len();
@@ -276,7 +315,10 @@ impl<'a> Walk<'_, '_, 'a> {
             Event::ArrayStart => return Ok(self.open(true, active, step, sink, top, evaluator)?),
             Event::String(text) => (Kind::String, LeafText::Json(text)),
             Event::Number(text) => (Kind::Number, LeafText::Plain(text)),
-            Event::Bool(value) => (Kind::Bool, LeafText::Plain(if value { "true" } else { "false" })),
+            Event::Bool(value) => (
+                Kind::Bool,
+                LeafText::Plain(if value { "true" } else { "false" }),
+            ),
             Event::Null => (Kind::Null, LeafText::Plain("null")),
             Event::Key(_) | Event::ObjectEnd | Event::ArrayEnd => return Err(WalkError::Corrupt),
         };
@@ -284,16 +326,48 @@ impl<'a> Walk<'_, '_, 'a> {
             let leaf = match (&event, &text) {
                 (Event::String(text), _) => {
                     let (start, end) = self.span(text);
-                    Leaf { kind: LeafKind::String { escaped: text.is_escaped() }, start, end, sink, top }
+                    Leaf {
+                        kind: LeafKind::String {
+                            escaped: text.is_escaped(),
+                        },
+                        start,
+                        end,
+                        sink,
+                        top,
+                    }
                 }
                 (Event::Number(number), _) => {
                     let start = number.as_ptr() as usize - self.arguments.as_ptr() as usize;
                     let (start, end) = (start as u32, (start + number.len()) as u32);
-                    Leaf { kind: LeafKind::Other, start, end, sink, top }
+                    Leaf {
+                        kind: LeafKind::Other,
+                        start,
+                        end,
+                        sink,
+                        top,
+                    }
                 }
-                (Event::Bool(true), _) => Leaf { kind: LeafKind::True, start: 0, end: 0, sink, top },
-                (Event::Bool(false), _) => Leaf { kind: LeafKind::False, start: 0, end: 0, sink, top },
-                _ => Leaf { kind: LeafKind::Null, start: 0, end: 0, sink, top },
+                (Event::Bool(true), _) => Leaf {
+                    kind: LeafKind::True,
+                    start: 0,
+                    end: 0,
+                    sink,
+                    top,
+                },
+                (Event::Bool(false), _) => Leaf {
+                    kind: LeafKind::False,
+                    start: 0,
+                    end: 0,
+                    sink,
+                    top,
+                },
+                _ => Leaf {
+                    kind: LeafKind::Null,
+                    start: 0,
+                    end: 0,
+                    sink,
+                    top,
+                },
             };
             self.scratch.leaves.push(leaf);
         }
@@ -301,7 +375,9 @@ impl<'a> Walk<'_, '_, 'a> {
         if end > active {
             evaluator.begin_leaf(kind, &text);
             for position in active..end {
-                let Some(&entry) = self.scratch.active.get(position) else { return Err(WalkError::Corrupt) };
+                let Some(&entry) = self.scratch.active.get(position) else {
+                    return Err(WalkError::Corrupt);
+                };
                 let path = self.path_of(entry)?;
                 if path == NONE {
                     continue;
@@ -311,7 +387,9 @@ impl<'a> Walk<'_, '_, 'a> {
                 let mut through = entry & BELOW != 0;
                 let mut counted = false;
                 for other in active..end {
-                    let Some(&twin) = self.scratch.active.get(other) else { return Err(WalkError::Corrupt) };
+                    let Some(&twin) = self.scratch.active.get(other) else {
+                        return Err(WalkError::Corrupt);
+                    };
                     if other != position && self.path_of(twin)? == path {
                         through |= twin & BELOW != 0;
                         counted |= other < position;

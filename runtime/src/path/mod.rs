@@ -8,7 +8,7 @@ mod resolved;
 
 pub use resolved::within_resolved;
 
-use crate::text::{canonical, is_space};
+use crate::text::{canonical, canonical_with_nul, is_space};
 use std::borrow::Cow;
 use std::cell::RefCell;
 
@@ -50,10 +50,10 @@ pub fn within(value: &str, prefix: &str) -> bool {
             return false;
         };
         let (value_text, prefix_text) = &mut *buffers;
-        canonical(value, value_text);
+        canonical_with_nul(value, value_text);
         canonical(prefix, prefix_text);
         // Bytes that form no character, such as an overlong `.` or `/`, are refused.
-        let inside = !value_text.contains(char::REPLACEMENT_CHARACTER)
+        let inside = !value_text.contains([char::REPLACEMENT_CHARACTER, '\0'])
             && !prefix_text.is_empty()
             && both_separators(value_text, prefix_text);
         for text in [value_text, prefix_text] {
@@ -66,22 +66,64 @@ pub fn within(value: &str, prefix: &str) -> bool {
 }
 
 /// Whether *some* plausible reading of `value` lies in `prefix`: the question of a rule
-/// that forbids a directory. Wider than [`within`]; for values that no reading can
-/// place (NUL, an empty prefix) it holds. May allocate where the value needs decoding.
+/// that forbids a directory. Wider than [`within`]; it also holds for values that
+/// nobody can place: with NUL or undecodable bytes, a leading `~`, or a relative path
+/// that climbs out of wherever it starts. May allocate where the value needs decoding.
 #[must_use]
 pub fn may_be_within(value: &str, prefix: &str) -> bool {
     if prefix.is_empty() || value.contains('\0') {
         return true;
     }
-    let place = |text: &str| {
-        let absolute = text.strip_prefix("file://").unwrap_or(text);
-        inside(absolute, prefix, false) || inside(absolute, prefix, true)
-    };
-    let ascii = value.bytes().all(|b| matches!(b, b' '..=b'~') && b != b'%' && b != b'\\');
-    if ascii {
-        return place(value) || place(value.trim_matches(is_space));
+    let simple = value
+        .bytes()
+        .all(|b| matches!(b, b' '..=b'~') && b != b'%' && b != b'\\');
+    if simple {
+        return may_lie_in(value, prefix) || may_lie_in(value.trim_matches(is_space), prefix);
     }
-    readings(value).iter().any(|reading| place(reading))
+    let mut readings = readings(value);
+    let mut whole = String::new();
+    canonical_with_nul(value, &mut whole);
+    if whole.contains([char::REPLACEMENT_CHARACTER, '\0']) {
+        return true;
+    }
+    readings.push(whole);
+    readings.iter().any(|reading| may_lie_in(reading, prefix))
+}
+
+/// One reading for [`may_be_within`].
+fn may_lie_in(value: &str, prefix: &str) -> bool {
+    let value = value.strip_prefix("file://").unwrap_or(value);
+    if inside(value, prefix, false) || inside(value, prefix, true) {
+        return true;
+    }
+    // Most systems read two leading slashes as one.
+    if let Some(rest) = value.strip_prefix("//")
+        && !rest.starts_with('/')
+        && (inside(value.get(1..).unwrap_or_default(), prefix, false) || prefix == "/")
+    {
+        return true;
+    }
+    // A prefix below the root, and a value whose start nobody here knows.
+    prefix.starts_with('/') && (value.starts_with('~') || climbs(value))
+}
+
+/// Whether a relative path leaves the directory it starts in.
+fn climbs(value: &str) -> bool {
+    if value.starts_with(['/', '\\']) {
+        return false;
+    }
+    let mut depth = 0_usize;
+    for part in value.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." => match depth.checked_sub(1) {
+                Some(less) => depth = less,
+                None => return true,
+            },
+            _ => depth += 1,
+        }
+    }
+    false
 }
 
 /// Largest buffer, in bytes, that a thread keeps between calls.

@@ -77,7 +77,9 @@ pub fn canonical_number(text: &str, out: &mut String) -> bool {
     };
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => {
-            let Ok(exponent) = exponent.trim_start_matches('+').parse::<i64>() else { return false };
+            let Ok(exponent) = exponent.trim_start_matches('+').parse::<i64>() else {
+                return false;
+            };
             (mantissa, exponent)
         }
         None => (unsigned, 0),
@@ -89,9 +91,13 @@ pub fn canonical_number(text: &str, out: &mut String) -> bool {
     let start = out.len();
     out.push_str(whole);
     out.push_str(fraction);
-    let leading = out.get(start..).map_or(0, |digits| digits.len() - digits.trim_start_matches('0').len());
+    let leading = out.get(start..).map_or(0, |digits| {
+        digits.len() - digits.trim_start_matches('0').len()
+    });
     out.replace_range(start..start + leading, "");
-    let kept = out.get(start..).map_or(0, |digits| digits.trim_end_matches('0').len());
+    let kept = out
+        .get(start..)
+        .map_or(0, |digits| digits.trim_end_matches('0').len());
     let dropped = out.len() - start - kept;
     out.truncate(start + kept);
     if kept == 0 {
@@ -99,7 +105,8 @@ pub fn canonical_number(text: &str, out: &mut String) -> bool {
         out.push('0');
         return true;
     }
-    let shift = i64::try_from(dropped).unwrap_or(i64::MAX) - i64::try_from(fraction.len()).unwrap_or(i64::MAX);
+    let shift = i64::try_from(dropped).unwrap_or(i64::MAX)
+        - i64::try_from(fraction.len()).unwrap_or(i64::MAX);
     let Some(exponent) = exponent.checked_add(shift) else {
         out.clear();
         return false;

@@ -280,7 +280,7 @@ impl Provenance {
             digits,
             hashes,
         } = scratch;
-        let trusted = self.vouches(destination, reading);
+        let trusted = self.vouches(destination);
 
         text::fold(destination, folded);
         let whole = folded.trim();
@@ -303,14 +303,11 @@ impl Provenance {
         }
     }
 
-    fn vouches(&self, destination: &str, lowered: &mut String) -> Option<&Mark> {
+    fn vouches(&self, destination: &str) -> Option<&Mark> {
         if destination.contains(char::is_control) {
             return None;
         }
-        lowered.clear();
-        lowered.push_str(destination);
-        lowered.make_ascii_lowercase();
-        self.trusted.get(lowered)
+        self.trusted.get(destination)
     }
 
     /// Looks for one reading of a destination in the texts, and for tokens in it.

@@ -151,7 +151,7 @@ pub(super) struct Leaves {
 impl Leaves {
     /// Keeps a leaf.
     pub(super) fn add(&mut self, leaf: &str, order: u64, mark: &Mark) {
-        let key = leaf.to_ascii_lowercase().into_boxed_str();
+        let key: Box<str> = leaf.into();
         let cost = Self::cost(&key, mark);
         self.leaves.entry(key).or_insert_with(|| {
             self.bytes += cost;
@@ -166,9 +166,9 @@ impl Leaves {
         key.len() + size_of::<(Box<str>, Leaf)>() + mark.cost()
     }
 
-    /// The origin of the leaf that is `lowered`, which is in ASCII lower case.
-    pub(super) fn get(&self, lowered: &str) -> Option<&Mark> {
-        self.leaves.get(lowered).map(|leaf| &leaf.mark)
+    /// The origin of the leaf that is exactly `text`.
+    pub(super) fn get(&self, text: &str) -> Option<&Mark> {
+        self.leaves.get(text).map(|leaf| &leaf.mark)
     }
 
     /// Forgets the older half. Returns how many.

@@ -1,4 +1,4 @@
-//! The way of one call: wait for the tools to be pinned, judge, ask a human where the
+//! The way of one call: wait for the tools to be listed, judge, ask a human where the
 //! policy wants one, and forward or deny.
 
 use super::elicit::{self, Reply};
@@ -38,14 +38,14 @@ impl<J: Judge + 'static> Mediator<J> {
         };
         self.upstream.room().await;
         self.client.room().await;
-        let asked = if self.listing.is_pinned() {
+        let asked = if self.listing.is_stale() {
+            self.list_tools(false);
+            None
+        } else {
             match self.attempt(&case, Attempt::First) {
                 None => return,
                 asked => asked,
             }
-        } else {
-            self.list_tools(false);
-            None
         };
         let key = case.id.as_ref().map(|id| id.key.clone());
         let waiting = self
@@ -96,10 +96,7 @@ impl<J: Judge + 'static> Mediator<J> {
     }
 
     async fn attempt_when_listed(&self, case: &Case<'_>, waiting: &Waiting) -> Option<Finding> {
-        tokio::select! {
-            _ = tokio::time::timeout(self.settings.listing_timeout, self.listing.end()) => {}
-            () = waiting.cancelled() => {}
-        }
+        self.wait_for_listing(waiting).await;
         self.upstream.room().await;
         self.client.room().await;
         if waiting.is_cancelled() {
@@ -107,6 +104,14 @@ impl<J: Judge + 'static> Mediator<J> {
             return None;
         }
         self.attempt(case, Attempt::First)
+    }
+
+    /// Waits for the listing under way, if there is one, but not for ever.
+    async fn wait_for_listing(&self, waiting: &Waiting) {
+        tokio::select! {
+            _ = tokio::time::timeout(self.settings.listing_timeout, self.listing.end()) => {}
+            () = waiting.cancelled() => {}
+        }
     }
 
     /// Asks about one thing after the other, until the call is allowed or blocked.
@@ -120,6 +125,8 @@ impl<J: Judge + 'static> Mediator<J> {
                 return self.block(case, &why, Outcome::NobodyToAsk);
             };
             let reply = self.ask(&message, waiting).await;
+            // Meanwhile the tool may have changed.
+            self.wait_for_listing(waiting).await;
             self.upstream.room().await;
             self.client.room().await;
             if reply == Reply::Cancelled || waiting.is_cancelled() {

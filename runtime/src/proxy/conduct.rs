@@ -5,6 +5,7 @@
 use super::mediator::Mediator;
 use super::outbox::Outbox;
 use super::session::Judge;
+use super::stop::Stop;
 use std::future::Future;
 use std::io;
 use std::rc::Rc;
@@ -54,18 +55,21 @@ impl Farewell {
 
 /// Runs both pumps until one side ends or `stop` resolves, and brings what is under
 /// way to its end: the server's input is closed, and it has the grace time to say its
-/// last. The client is not closed yet. Has to run on a [`tokio::task::LocalSet`].
-pub(super) async fn conduct<J, CI, CO, SI, SO, S: PartialEq>(
+/// last, a sixteenth of it once the proxy is told to stop. The client is not closed yet.
+/// Has to run on a [`tokio::task::LocalSet`].
+pub(super) async fn conduct<J, CI, CO, SI, SO, F>(
     mediator: &Rc<Mediator<J>>,
     streams: Streams<CI, CO, SI, SO>,
-    stop: impl Future<Output = S>,
-) -> (End<S>, Farewell)
+    stop: &mut Stop<F>,
+) -> (End<F::Output>, Farewell)
 where
     J: Judge + 'static,
     CI: AsyncRead + Unpin + 'static,
     CO: AsyncWrite + Unpin + 'static,
     SI: AsyncWrite + Unpin + 'static,
     SO: AsyncRead + Unpin + 'static,
+    F: Future,
+    F::Output: Copy + PartialEq,
 {
     use tokio::task::spawn_local;
     let mut client_pump = spawn_local(Rc::clone(mediator).pump_client(streams.client_in));
@@ -82,16 +86,18 @@ where
         _ = &mut client_pump => End::Client,
         _ = &mut client_drain => End::Client,
         _ = &mut server_pump => End::Server,
-        signal = stop => End::Stopped(signal),
+        signal = stop.told() => End::Stopped(signal),
     };
+    let grace = mediator.settings.grace;
     if end == End::Client {
         // Calls that only wait for the tools to be listed still get through.
-        let _ = timeout(mediator.settings.listing_timeout, mediator.last_calls()).await;
+        let limit = mediator.settings.listing_timeout;
+        stop.within(limit, grace / 16, mediator.last_calls()).await;
     }
     mediator.upstream.finish();
     mediator.stop_asking();
     if end != End::Server {
-        let _ = timeout(mediator.settings.grace, &mut server_pump).await;
+        stop.within(grace, grace / 16, &mut server_pump).await;
         server_pump.abort();
     }
     mediator.fail_open_requests();

@@ -38,11 +38,13 @@ impl Denial<'_> {
     }
 
     /// The answer to a blocked call: a tool result that says so, which every
-    /// protocol version knows. `id` is raw JSON.
+    /// protocol version knows. Since 2026-07-28 clients take no result without
+    /// `resultType`; to earlier ones it is one more member. `id` is raw JSON.
     pub(super) fn tool_result(&self, id: &[u8]) -> Vec<u8> {
         let result = json!({
             "content": [{"type": "text", "text": format!("[bouncer blocked] {}", self.reason)}],
             "isError": true,
+            "resultType": "complete",
             "_meta": {"bouncer/verdict": self.verdict()},
         });
         answer(id, "result", &result)
@@ -103,6 +105,7 @@ mod tests {
         assert!(!line.contains(&b'\n'));
         let value: Value = serde_json::from_slice(&line).unwrap();
         assert_eq!(value["result"]["isError"], true);
+        assert_eq!(value["result"]["resultType"], "complete");
         assert_eq!(
             value["result"]["content"][0]["text"],
             "[bouncer blocked] no\n\"one\""

@@ -6,6 +6,7 @@ use super::listing::{MAX_CURSOR, MAX_PAGES, MAX_TOOLS, read_tools, without_contr
 use super::log::{note, quoted, visible};
 use super::own::OwnLine;
 use super::process::{Server, ServerCommand};
+use super::stop::Stop;
 use super::{Settings, id};
 use crate::tools::ToolDefinition;
 use serde_json::Value;
@@ -64,7 +65,8 @@ pub fn inspect(
         };
         let tools = timeout(limit, dialogue.tools()).await;
         drop(dialogue);
-        server.end(settings.grace).await;
+        let mut never = Stop::new(std::future::pending::<()>());
+        server.end(settings.grace, &mut never).await;
         tools.map_err(|_| {
             InspectError::Protocol(format!(
                 "the server did not list its tools within {} s",

@@ -53,6 +53,12 @@ impl Listing {
         self.pinned.get()
     }
 
+    /// Whether what is known of the tools may be out of date: they are not pinned, or
+    /// said to have changed and not listed again yet.
+    pub(super) fn is_stale(&self) -> bool {
+        !self.pinned.get() || self.running.get()
+    }
+
     /// Waits for the end of the listing under way.
     pub(super) async fn end(&self) {
         let mut ended = self.ended.subscribe();

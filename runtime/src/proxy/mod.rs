@@ -26,6 +26,7 @@ mod own;
 mod process;
 mod run;
 mod session;
+mod stop;
 mod table;
 #[cfg(unix)]
 mod unix;

@@ -1,13 +1,15 @@
 //! The upstream server as a child process: how it is started and how it ends.
 
+use super::stop::Stop;
 use super::unix;
 use std::ffi::OsString;
+use std::future::Future;
 use std::io;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 /// How to start a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,9 +58,15 @@ impl Server {
     }
 
     /// Waits for the server to end by itself, then asks it to, then makes it; `grace`
-    /// is the time for each step. What it started is ended with it.
-    pub(super) async fn end(mut self, grace: Duration) -> Option<ExitStatus> {
-        let mut status = self.wait(grace).await;
+    /// is the time for each step, a sixteenth and then halves of it once told to stop. What it
+    /// started is ended with it.
+    pub(super) async fn end<F>(mut self, grace: Duration, stop: &mut Stop<F>) -> Option<ExitStatus>
+    where
+        F: Future,
+        F::Output: Copy,
+    {
+        let ended = stop.within(grace, grace / 16, self.child.wait()).await;
+        let mut status = ended.and_then(Result::ok);
         for force in [false, true] {
             match self.group {
                 Some(group) if status.is_none() || unix::group_lives(group) => {
@@ -67,25 +75,19 @@ impl Server {
                 _ => break,
             }
             if status.is_none() {
-                status = self.wait(grace).await;
+                let ended = stop.within(grace, grace / 2, self.child.wait()).await;
+                status = ended.and_then(Result::ok);
             } else {
-                self.group_ends(grace).await;
+                stop.within(grace, grace / 2, self.group_ends()).await;
             }
         }
         status
     }
 
-    async fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
-        timeout(limit, self.child.wait()).await.ok()?.ok()
-    }
-
     /// Waits for helpers that outlive the server.
-    async fn group_ends(&self, limit: Duration) {
-        let lives = async {
-            while self.group.is_some_and(unix::group_lives) {
-                sleep(Duration::from_millis(10)).await;
-            }
-        };
-        let _ = timeout(limit, lives).await;
+    async fn group_ends(&self) {
+        while self.group.is_some_and(unix::group_lives) {
+            sleep(Duration::from_millis(10)).await;
+        }
     }
 }

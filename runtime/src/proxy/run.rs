@@ -4,6 +4,7 @@ use super::conduct::{End, Streams, conduct};
 use super::mediator::{Mediator, Settings};
 use super::process::{Server, ServerCommand};
 use super::session::{Judge, Session};
+use super::stop::Stop;
 use super::{id, unix};
 use crate::audit::Audit;
 use crate::gate::Gate;
@@ -68,7 +69,7 @@ async fn serve<J: Judge + 'static>(
     mediator: &Rc<Mediator<J>>,
     command: &ServerCommand,
 ) -> io::Result<u8> {
-    let stop = unix::told_to_stop()?;
+    let mut stop = Stop::new(unix::told_to_stop()?);
     let (process, server_in, server_out) = Server::start(command)?;
     let grace = mediator.settings.grace;
     let streams = Streams {
@@ -77,8 +78,8 @@ async fn serve<J: Judge + 'static>(
         server_in,
         server_out,
     };
-    let (end, farewell) = conduct(mediator, streams, stop).await;
-    let status = process.end(grace).await;
+    let (end, farewell) = conduct(mediator, streams, &mut stop).await;
+    let status = process.end(grace, &mut stop).await;
     farewell.say(&mediator.client, grace).await;
     Ok(match end {
         End::Client => 0,

@@ -28,6 +28,15 @@ const MARKS: usize = 30;
 /// percent-encoded ligatures whose decoding completes a further encoded character:
 /// only text made for the purpose holds these.
 pub fn canonical(input: &str, out: &mut String) {
+    rewrite_canonical::<false>(input, out);
+}
+
+/// As [`canonical`], but NUL stays: for readers that take it as the end of a text.
+pub(crate) fn canonical_with_nul(input: &str, out: &mut String) {
+    rewrite_canonical::<true>(input, out);
+}
+
+fn rewrite_canonical<const KEEP_NUL: bool>(input: &str, out: &mut String) {
     out.clear();
     if is_canonical_fast(input) {
         out.push_str(input);
@@ -35,7 +44,7 @@ pub fn canonical(input: &str, out: &mut String) {
     }
     let mut waiting = Vec::new();
     for c in input.chars() {
-        push(c, out, &mut waiting);
+        push::<KEEP_NUL>(c, out, &mut waiting);
     }
     compose_and_space(out);
 }
@@ -82,7 +91,10 @@ pub(super) fn rewrite(out: &mut String, mut each: impl FnMut(char, &mut String))
 }
 
 /// Whether the canonical form leaves `c` out.
-fn is_dropped(c: char) -> bool {
+fn is_dropped<const KEEP_NUL: bool>(c: char) -> bool {
+    if KEEP_NUL && c == '\0' {
+        return false;
+    }
     is_ignorable(c) || (c.is_control() && !is_space(c))
 }
 
@@ -90,9 +102,9 @@ fn is_dropped(c: char) -> bool {
 ///
 /// `waiting` is empty before and after: it holds the rest of a decomposition whose
 /// earlier part completed an encoded character, which has to be pushed first.
-fn push(c: char, out: &mut String, waiting: &mut Vec<char>) {
+fn push<const KEEP_NUL: bool>(c: char, out: &mut String, waiting: &mut Vec<char>) {
     if c.is_ascii() && !c.is_ascii_hexdigit() {
-        if !is_dropped(c) {
+        if !is_dropped::<KEEP_NUL>(c) {
             out.push(c);
         }
         return;
@@ -104,7 +116,7 @@ fn push(c: char, out: &mut String, waiting: &mut Vec<char>) {
             if next.is_some() {
                 waiting.push(part);
             } else {
-                next = push_part(part, out);
+                next = push_part::<KEEP_NUL>(part, out);
             }
         });
         if let Some(added) = waiting.get_mut(before..) {
@@ -118,8 +130,8 @@ fn push(c: char, out: &mut String, waiting: &mut Vec<char>) {
 
 /// Pushes one decomposed character and decodes the percent escapes that it
 /// completes. Returns the non-ASCII character whose last byte that was, popped.
-fn push_part(part: char, out: &mut String) -> Option<char> {
-    if is_dropped(part) {
+fn push_part<const KEEP_NUL: bool>(part: char, out: &mut String) -> Option<char> {
+    if is_dropped::<KEEP_NUL>(part) {
         return None;
     }
     out.push(part);
@@ -137,7 +149,7 @@ fn push_part(part: char, out: &mut String) -> Option<char> {
             return pop_encoded(out);
         }
         last = char::from(byte);
-        if is_dropped(last) {
+        if is_dropped::<KEEP_NUL>(last) {
             return None;
         }
         out.push(last);
@@ -332,7 +344,7 @@ mod tests {
                         decompose_compatible(c, |part| parts.push(part));
                         parts
                     })
-                    .filter(|&c| !is_dropped(c))
+                    .filter(|&c| !is_dropped::<false>(c))
                     .collect();
                 next.extend_from_slice(kept.as_bytes());
                 next.extend_from_slice(chunk.invalid());

@@ -11,6 +11,7 @@ mod canonical;
 mod quoted;
 mod skeleton;
 
+pub(crate) use canonical::canonical_with_nul;
 pub use canonical::{canonical, fold, is_canonical_fast};
 pub use quoted::{Quoted, quote};
 pub use skeleton::skeleton;
@@ -51,7 +52,7 @@ pub fn is_plain(input: &str) -> bool {
                 return false;
             }
             after_space = true;
-        } else if (c < ' ' || c > '~') && is_space(c) {
+        } else if !(' '..='~').contains(&c) && is_space(c) {
             return false;
         } else {
             after_space = false;

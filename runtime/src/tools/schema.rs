@@ -392,7 +392,7 @@ mod tests {
     #[test]
     fn hostile_schemas_end_soon_and_closed() {
         // Each level refers twice to the next: 2^30 places in 30 definitions.
-        let mut defs = serde_json::Map::new();
+        let mut defs = Map::new();
         for level in 0..30 {
             let next = format!("#/$defs/d{}", level + 1);
             let node = json!({"properties": {"a": {"$ref": next}, "b": {"$ref": next}}});
@@ -408,7 +408,7 @@ mod tests {
         }
         assert_eq!(sinks(&deep).len(), 1);
 
-        let many: serde_json::Map<String, Value> = (0..MAX_FOUND + 5)
+        let many: Map<String, Value> = (0..MAX_FOUND + 5)
             .map(|i| (format!("p{i}"), json!({"format": "email"})))
             .collect();
         assert_eq!(sinks(&json!({"properties": many})), [""]);

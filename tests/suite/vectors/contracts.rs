@@ -427,7 +427,7 @@ const DECISIONS: &str = "
     4  does not compile: B0304 a regular expression that does not compile
     1  laxer: a verb inside another word is no verb
     9  laxer: lists are judged per element by constraints
- 2168  same
+ 2167  same
    20  same verdict: `null` and `true` are asked about, not `None` and `True`
     4  same verdict: a verb inside another word is no verb
     1  same verdict: destination-shaped arguments are sinks, declared or not
@@ -436,7 +436,7 @@ const DECISIONS: &str = "
     1  same verdict: objects are no values for a constraint
     3  same verdict: trusted destinations are compared byte for byte
     6  stricter: `.` as a prefix means below here
-    1  stricter: a constraint sees `null` and `true`, not `None` and `True`
+    2  stricter: a constraint sees `null` and `true`, not `None` and `True`
     8  stricter: a declared sink without a leaf makes every argument a sink
    10  stricter: a derived sink without a leaf makes every argument a sink
     1  stricter: a path is outside if any reading of it is

@@ -130,8 +130,9 @@ fn only_a_whole_trusted_leaf_vouches() {
         Label::Trusted,
     );
     provenance.record_text(&source(1), "name", "line\nbreak", Label::Trusted);
-    assert_eq!(ask(&provenance, "bob@CORP.com"), "t");
+    assert_eq!(ask(&provenance, "Bob@corp.com"), "t");
     for destination in [
+        "bob@CORP.com",
         " bob@corp.com",
         "bob@corp.com\n",
         "bob@corp.com.",

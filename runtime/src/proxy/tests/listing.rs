@@ -1,5 +1,7 @@
+use super::super::mediator::Settings;
 use super::rig::{call, quick, with};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 #[test]
 fn all_pages_are_read_before_the_first_call_is_judged() {
@@ -101,6 +103,30 @@ fn changes_are_observed() {
         rig.server.send(&answer.to_string()).await;
         rig.until("observe c").await;
         assert_eq!(rig.server.json().await["method"], "tools/list");
+    });
+}
+
+#[test]
+fn a_call_waits_until_a_change_is_known() {
+    let patient = Settings {
+        listing_timeout: Duration::from_secs(5),
+        ..quick()
+    };
+    with(patient, None, async |rig| {
+        rig.start("{}", &["allow"]).await;
+        let changed = r#"{"method":"notifications/tools/list_changed"}"#;
+        rig.server.send(changed).await;
+        rig.client.line().await;
+        let list = rig.server.json().await;
+        rig.client.send(&call("1", "allow", "{}")).await;
+        rig.server.silence().await;
+        let answer = json!({"id": list["id"], "result": {"tools": [{"name": "allow"}]}});
+        rig.server.send(&answer.to_string()).await;
+        assert_eq!(rig.server.json().await["method"], "tools/call");
+        let told = rig.told.borrow();
+        let observed = told.iter().position(|line| line == "observe allow");
+        let judged = told.iter().position(|line| line.starts_with("judge allow"));
+        assert!(observed.is_some() && observed < judged, "{told:?}");
     });
 }
 

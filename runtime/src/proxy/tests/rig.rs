@@ -3,6 +3,7 @@
 use super::super::conduct::{End, Streams, conduct};
 use super::super::mediator::{Mediator, Settings};
 use super::super::session::{Approval, Judge, Judgement, Question};
+use super::super::stop::Stop;
 use crate::audit::Audit;
 use crate::gate::{Attempt, Call, Permit};
 use crate::tools::ToolDefinition;
@@ -208,7 +209,7 @@ impl Rig {
                     std::future::pending::<()>().await;
                 }
             };
-            let (end, farewell) = conduct(&mediator, streams, stopped).await;
+            let (end, farewell) = conduct(&mediator, streams, &mut Stop::new(stopped)).await;
             farewell.say(&mediator.client, Duration::from_secs(1)).await;
             end
         });

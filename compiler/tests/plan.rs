@@ -1,0 +1,117 @@
+//! Plans as files: equal for equal policies, refused when damaged, harmless when
+//! forged.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing
+)]
+
+use bouncer_compiler::{Input, Options, compile, load};
+use bouncer_runtime::gate::{Attempt, Call, Gate};
+use bouncer_runtime::plan::{Plan, digest_of};
+use proptest::prelude::*;
+
+fn plan_of(name: &str, text: &str, packs: bool) -> Vec<u8> {
+    let options = Options {
+        packs,
+        heuristics: true,
+    };
+    let loaded = load(&[Input { name, text }], &options).expect("the example loads");
+    compile(&loaded.policy).expect("the example compiles")
+}
+
+const EXAMPLES: [(&str, &str); 4] = [
+    ("bouncer.yaml", include_str!("../../examples/bouncer.yaml")),
+    (
+        "border-patrol.yaml",
+        include_str!("../../examples/border-patrol.yaml"),
+    ),
+    ("policy.yaml", include_str!("../../examples/policy.yaml")),
+    ("demo.yaml", include_str!("../../examples/demo.yaml")),
+];
+
+#[test]
+fn equal_policies_give_equal_bytes() {
+    for (name, text) in EXAMPLES {
+        let first = plan_of(name, text, true);
+        assert!(Plan::load(first.clone()).is_ok(), "{name}");
+        assert_eq!(first, plan_of(name, text, true), "{name}");
+    }
+}
+
+#[test]
+fn a_plan_holds_no_absolute_path() {
+    for (name, text) in EXAMPLES {
+        let plan = plan_of(name, text, true);
+        let here = env!("CARGO_MANIFEST_DIR").as_bytes();
+        assert!(
+            !plan.windows(here.len()).any(|window| window == here),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_refused() {
+    let plan = plan_of("demo.yaml", include_str!("../../examples/demo.yaml"), false);
+    for at in 0..plan.len() {
+        let mut damaged = plan.clone();
+        damaged[at] ^= 1 << (at % 8);
+        assert!(Plan::load(damaged).is_err(), "bit {} of byte {at}", at % 8);
+    }
+}
+
+#[test]
+fn every_truncation_is_refused() {
+    let plan = plan_of("demo.yaml", include_str!("../../examples/demo.yaml"), false);
+    for length in 0..plan.len() {
+        assert!(Plan::load(&plan[..length]).is_err(), "{length} bytes");
+    }
+    let mut longer = plan;
+    longer.push(0);
+    assert!(Plan::load(longer).is_err());
+}
+
+#[test]
+fn errors_say_what_is_wrong() {
+    let plan = plan_of("demo.yaml", include_str!("../../examples/demo.yaml"), false);
+    let message = |bytes: Vec<u8>| Plan::load(bytes).unwrap_err().to_string();
+    assert!(message(b"version: 1\n".to_vec()).contains("not a plan"));
+    let mut newer = plan.clone();
+    newer[8] = 99;
+    assert!(message(newer).contains("format 99"));
+    assert!(message(plan[..200].to_vec()).contains("ends inside"));
+    let mut damaged = plan;
+    let last = damaged.len() - 1;
+    damaged[last] ^= 1;
+    assert!(message(damaged).contains("digest"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    /// A forger who fixes the digest gets an error or a plan that decides without a
+    /// panic.
+    #[test]
+    fn forged_plans_are_harmless(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8)) {
+        let mut plan = plan_of("demo.yaml", include_str!("../../examples/demo.yaml"), false);
+        for (index, value) in edits {
+            let at = 64 + index.index(plan.len() - 64);
+            plan[at] = value;
+        }
+        let digest = digest_of(&plan);
+        plan[32..64].copy_from_slice(&digest);
+        if let Ok(plan) = Plan::load(plan) {
+            let gate = Gate::new(plan);
+            let mut conversation = gate.conversation();
+            let arguments = br#"{"to":["a@corp.example","x@evil.example"],"body":"4111 1111 1111 1111"}"#;
+            for tool in ["send_email", "delete_message", "read_inbox"] {
+                let call = Call::hypothetical(Some("mail"), tool, Some(arguments));
+                let decision = gate.decide(&mut conversation, &call, Attempt::First, 0);
+                let _ = (decision.reason(), decision.position(), decision.code());
+            }
+        }
+    }
+}

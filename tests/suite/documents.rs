@@ -1,0 +1,64 @@
+//! Documents tell the truth: each policy in them compiles, and the page of diagnostics
+//! is what `bouncer explain` prints.
+
+use super::command::bouncer;
+use bouncer_compiler::{Input, Options, compile, load};
+use std::path::Path;
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
+}
+
+/// The `yaml` blocks of a document with their line numbers; fragments are marked
+/// `yaml fragment` and left out.
+fn policies(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, String)> = None;
+    for (number, line) in (1..).zip(text.lines()) {
+        match &mut open {
+            Some(_) if line.trim_end() == "```" => found.extend(open.take()),
+            Some((_, block)) => {
+                block.push_str(line);
+                block.push('\n');
+            }
+            None if line.trim_end() == "```yaml" => open = Some((number, String::new())),
+            None => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn every_policy_in_the_documents_compiles() {
+    let mut count = 0;
+    for name in ["README.md", "docs/policy.md", "docs/semantics.md"] {
+        for (line, text) in policies(&read(name)) {
+            let options = Options::default();
+            let loaded = load(&[Input { name, text: &text }], &options).unwrap_or_else(|errors| {
+                panic!(
+                    "{name}:{line}\n{}",
+                    bouncer_compiler::diagnostic::human(&errors, false)
+                )
+            });
+            assert!(compile(&loaded.policy).is_ok(), "{name}:{line}");
+            count += 1;
+        }
+    }
+    assert!(count >= 10, "only {count} policies found");
+}
+
+#[test]
+fn the_page_of_diagnostics_is_current() {
+    let list = bouncer().arg("explain").output().unwrap().stdout;
+    let list = String::from_utf8(list).unwrap();
+    let page = read("docs/diagnostics.md");
+    for line in list.lines() {
+        let code = line.split_whitespace().next().unwrap();
+        let text = bouncer().args(["explain", code]).output().unwrap().stdout;
+        let text = String::from_utf8(text).unwrap();
+        assert!(
+            page.contains(text.trim()),
+            "docs/diagnostics.md lacks the current page of {code}"
+        );
+    }
+}
