@@ -178,6 +178,7 @@ impl Judge<'_> {
                             (form.contains("://")
                                 || form.contains(['@', '\\'])
                                 || form.starts_with("//"))
+                                && !shared::is_address(form)
                                 && shared::host(form).is_none()
                         }
                     });

@@ -47,20 +47,24 @@ pub fn scalar(value: &Json) -> Option<Scalar> {
 /// in two ways counts as reached through an object if either way does.
 pub fn leaves(root: &Json, path: &Path) -> Vec<Leaf> {
     let mut found: Vec<(*const Json, Leaf)> = Vec::new();
-    for node in nodes(root, path) {
-        below(node, false, &mut |json, value, through_object| match found
-            .iter_mut()
-            .find(|(seen, _)| std::ptr::eq(*seen, json))
-        {
-            Some((_, leaf)) => leaf.through_object |= through_object,
-            None => found.push((
-                json,
-                Leaf {
-                    value,
-                    through_object,
-                },
-            )),
-        });
+    for (node, variant) in marked(root, path) {
+        below(
+            node,
+            variant,
+            &mut |json, value, through_object| match found
+                .iter_mut()
+                .find(|(seen, _)| std::ptr::eq(*seen, json))
+            {
+                Some((_, leaf)) => leaf.through_object |= through_object,
+                None => found.push((
+                    json,
+                    Leaf {
+                        value,
+                        through_object,
+                    },
+                )),
+            },
+        );
     }
     let order = document_order(root);
     found.sort_by_key(|(json, _)| order.iter().position(|other| std::ptr::eq(*other, *json)));
@@ -78,44 +82,68 @@ pub fn holds_object(node: &Json) -> bool {
 
 /// The values at `path`, each once.
 pub fn nodes<'a>(root: &'a Json, path: &Path) -> Vec<&'a Json> {
+    marked(root, path)
+        .into_iter()
+        .map(|(node, _)| node)
+        .collect()
+}
+
+/// As [`nodes`], and whether a key on the way is only what some readers take for the
+/// one in the path.
+fn marked<'a>(root: &'a Json, path: &Path) -> Vec<(&'a Json, bool)> {
     let mut found = Vec::new();
-    follow(root, &path.0, &mut found);
+    follow(root, &path.0, false, &mut found);
     found
 }
 
-fn follow<'a>(node: &'a Json, steps: &[Segment], found: &mut Vec<&'a Json>) {
+/// Whether a reader that ignores case takes one key for the other.
+fn alike(a: &str, b: &str) -> bool {
+    let fold = |text: &str| {
+        text.replace('\u{17f}', "s")
+            .replace('\u{212a}', "k")
+            .replace(['\u{130}', '\u{131}'], "i")
+            .to_ascii_lowercase()
+    };
+    fold(a) == fold(b)
+}
+
+fn follow<'a>(node: &'a Json, steps: &[Segment], variant: bool, found: &mut Vec<(&'a Json, bool)>) {
     let Some((step, rest)) = steps.split_first() else {
-        if !found.iter().any(|other| std::ptr::eq(*other, node)) {
-            found.push(node);
+        match found
+            .iter_mut()
+            .find(|(other, _)| std::ptr::eq(*other, node))
+        {
+            Some((_, marked)) => *marked |= variant,
+            None => found.push((node, variant)),
         }
         return;
     };
     match (step, node) {
         (Segment::Key(key), Json::Object(members)) => {
             for (name, value) in members {
-                if name == key {
-                    follow(value, rest, found);
+                if alike(name, key) {
+                    follow(value, rest, variant || name != key, found);
                 }
             }
         }
         (Segment::Key(key), Json::Array(items)) => {
             for (index, item) in items.iter().enumerate() {
                 if *key == index.to_string() {
-                    follow(item, rest, found);
+                    follow(item, rest, variant, found);
                 }
-                follow(item, steps, found);
+                follow(item, steps, variant, found);
             }
         }
         (Segment::Index(wanted), Json::Array(items)) => {
             for (index, item) in items.iter().enumerate() {
                 if index == *wanted as usize {
-                    follow(item, rest, found);
+                    follow(item, rest, variant, found);
                 }
-                follow(item, steps, found);
+                follow(item, steps, variant, found);
             }
         }
         // Arrays are transparent anyway.
-        (Segment::Each, _) => follow(node, rest, found),
+        (Segment::Each, _) => follow(node, rest, variant, found),
         _ => {}
     }
 }

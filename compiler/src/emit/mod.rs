@@ -103,8 +103,19 @@ fn write_paths(writer: &mut Writer, lowered: &Lowered) {
                 length: U32::new(length as u32),
             },
             path: U32::new(node.path.unwrap_or(NONE)),
+            mixed: U32::new(
+                node.children
+                    .keys()
+                    .filter(|(key, _)| is_mixed(key))
+                    .count() as u32,
+            ),
         });
     }
+}
+
+/// Whether another spelling of the key, without capitals, could be taken for it.
+fn is_mixed(key: &str) -> bool {
+    !key.is_ascii() || key.bytes().any(|b| b.is_ascii_uppercase())
 }
 
 fn write_heuristics(writer: &mut Writer, policy: &Policy) {

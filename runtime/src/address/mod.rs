@@ -168,7 +168,7 @@ pub fn is_unclear_host(value: &str, buffer: &mut String) -> bool {
         || value.contains('@')
         || value.starts_with("//")
         || value.contains('\\');
-    looks && host(value, buffer).is_err()
+    looks && !is_address(value) && host(value, buffer).is_err()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::scratch::EvalScratch;
 use crate::json::Text;
 use crate::number;
 use crate::path;
-use crate::plan::automaton::{Automaton, Scan};
+use crate::plan::automaton::{Automaton, NfaScratch, Scan};
 use crate::plan::format::{
     Constraint, Dimension, Group, LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_BOOL, LITERAL_NULL,
     LITERAL_NUMBER, LITERAL_STRING, LiteralSet, NONE, QUANT_BIT, SimpleTest, TEST_CLASS_EQUALITY,
@@ -247,10 +247,10 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         }
         if constraint.kind.get() == 1 {
             let mut matched = false;
-            run(self.tables, constraint.automaton.get(), raw, nfa, |_| {
+            let scan = run(self.tables, constraint.automaton.get(), raw, nfa, |_| {
                 matched = true
             })?;
-            return Ok(matched);
+            return Ok(matched && scan == Scan::Done);
         }
         let prefixes = slice(self.tables.lists, &constraint.prefixes)?;
         let first = constraint.prefixes.start.get() as usize;
@@ -359,11 +359,18 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             };
             for matcher in slice(self.tables.matchers, &dimension.matchers)? {
                 let tests = slice(self.tables.lists, &matcher.tests)?;
-                run(self.tables, matcher.automaton.get(), text, nfa, |pattern| {
+                let automaton = matcher.automaton.get();
+                let scan = run(self.tables, automaton, text, nfa, |pattern| {
                     if let Some(test) = tests.get(pattern as usize) {
                         mark(test.get(), bits);
                     }
                 })?;
+                if scan == Scan::Quit {
+                    // What cannot be evaluated holds in a restrictive rule.
+                    for test in tests {
+                        mark(test.get(), RESTRICTIVE_ONLY);
+                    }
+                }
             }
         }
         if dimension.literals.get() != NONE {
@@ -792,29 +799,26 @@ fn dimensions_of<'p>(
     rest.get(..length).ok_or(Corrupt)
 }
 
-/// Runs an automaton, falling back where its DFA quits.
+/// Runs an automaton, falling back where its DFA quits. `Quit`: the text is too long for
+/// the pattern, and only what was reported is known.
 fn run(
     tables: &Tables<'_>,
     automaton: u32,
     text: &str,
-    scratch: &mut crate::plan::automaton::NfaScratch,
+    scratch: &mut NfaScratch,
     mut report: impl FnMut(u32),
-) -> Result<(), Corrupt> {
-    let scan = match tables.automaton(automaton)? {
-        Automaton::Dfa(dfa) => dfa.scan(text.as_bytes(), &mut report)?,
-        Automaton::Nfa(nfa) => {
-            nfa.scan(text.as_bytes(), scratch, &mut report)?;
-            Scan::Done
-        }
+) -> Result<Scan, Corrupt> {
+    let mut nfa = match tables.automaton(automaton)? {
+        Automaton::Dfa(dfa) => match dfa.scan(text.as_bytes(), &mut report)? {
+            Scan::Done => return Ok(Scan::Done),
+            Scan::Quit => tables.automaton(at(tables.automata, automaton)?.fallback.get())?,
+        },
+        nfa @ Automaton::Nfa(_) => nfa,
     };
-    if scan == Scan::Quit {
-        let fallback = at(tables.automata, automaton)?.fallback.get();
-        let Automaton::Nfa(nfa) = tables.automaton(fallback)? else {
-            return Err(Corrupt);
-        };
-        nfa.scan(text.as_bytes(), scratch, &mut report)?;
-    }
-    Ok(())
+    let Automaton::Nfa(nfa) = &mut nfa else {
+        return Err(Corrupt);
+    };
+    nfa.scan(text.as_bytes(), scratch, &mut report)
 }
 
 /// Looks the value up in a dimension's literal set, in every reading.

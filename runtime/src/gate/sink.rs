@@ -9,7 +9,7 @@ use super::scratch::Scratch;
 use super::walk::{Frame, Step};
 use crate::Verdict;
 use crate::address;
-use crate::json::Text;
+use crate::json::{Text, folds_to};
 use crate::plan::format::{
     LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_FOLDED, LiteralSet, NONE, Sink,
 };
@@ -113,7 +113,8 @@ impl SinkPaths<'_> {
                     return Ok(false);
                 }
                 let key = raw_text(arguments, start, end).ok_or(Corrupt)?;
-                Ok(Text::new(key, escaped).eq_str(name)
+                // Some servers' JSON libraries ignore the case of keys.
+                Ok(folds_to(Text::new(key, escaped), name)
                     && self.matches(tables, arguments, sink, segment + 1, rest, last)?)
             }
             Step::Index(index) => {

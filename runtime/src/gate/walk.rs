@@ -8,12 +8,18 @@
 use super::eval::{Evaluator, Kind, LeafText};
 use super::scratch::WalkScratch;
 use super::sink::{Leaf, LeafKind, NO_SINK, SinkPaths};
-use crate::json::{Event, Malformed, Reader, Text};
+use crate::json::{Event, Malformed, Reader, Text, folds_to};
 use crate::plan::format::{NONE, PathEdge, PathNode};
 use crate::plan::{Corrupt, Tables, at, slice};
 
 /// Marks a trie position as "below path `n`, through an object".
 const BELOW: u32 = 1 << 31;
+/// Marks a trie position that was reached by a key which only some readers take for the
+/// one that the policy names. Leaves there count as reached through an object: they can
+/// satisfy a restrictive test, never a permissive one.
+const VARIANT: u32 = 1 << 30;
+/// The node of a position that is not [`BELOW`].
+const NODE: u32 = VARIANT - 1;
 
 /// An open container of the arguments.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +107,11 @@ pub(super) fn walk<'a>(
     Ok(())
 }
 
+/// Whether no permissive test may rest on a leaf at this position.
+const fn is_unfit(entry: u32) -> bool {
+    entry & BELOW != 0 || entry & VARIANT != 0
+}
+
 struct Walk<'w, 'p, 'a> {
     tables: &'w Tables<'p>,
     arguments: &'a [u8],
@@ -135,7 +146,7 @@ impl<'a> Walk<'_, '_, 'a> {
                     return Err(Corrupt);
                 };
                 if entry & BELOW == 0 {
-                    let path = at(self.tables.path_nodes, entry)?.path.get();
+                    let path = at(self.tables.path_nodes, entry & NODE)?.path.get();
                     if path != NONE {
                         self.scratch.active.push(path | BELOW);
                         evaluator.object_at(path);
@@ -185,11 +196,31 @@ impl<'a> Walk<'_, '_, 'a> {
             };
             if entry & BELOW != 0 {
                 self.scratch.active.push(entry);
-            } else if let Some(child) = self.child(entry, key)? {
-                self.scratch.active.push(child);
+                continue;
             }
+            if let Some(child) = self.child(entry & NODE, key)? {
+                self.scratch.active.push(child | (entry & VARIANT));
+            }
+            self.variants(entry & NODE, key)?;
         }
         Ok(self.sinks.is_some() || self.scratch.active.len() > end)
+    }
+
+    /// Pushes the nodes that `key` leads to for readers that ignore case, as some
+    /// servers' JSON libraries do.
+    fn variants(&mut self, node: u32, key: &Text<'a>) -> Result<(), Corrupt> {
+        let node: &PathNode = at(self.tables.path_nodes, node)?;
+        let plain = |b: u8| b.is_ascii() && !b.is_ascii_uppercase() && b != b'\\';
+        if node.mixed.get() == 0 && key.raw().bytes().all(plain) {
+            return Ok(());
+        }
+        for edge in slice(self.tables.path_edges, &node.edges)? {
+            let name = self.tables.text(&edge.key)?;
+            if edge.index_only.get() == 0 && !key.eq_str(name) && folds_to(*key, name) {
+                self.scratch.active.push(edge.child.get() | VARIANT);
+            }
+        }
+        Ok(())
     }
 
     /// The node that `key` leads to.
@@ -236,10 +267,10 @@ impl<'a> Walk<'_, '_, 'a> {
             };
             self.push_once(end, entry);
             if entry & BELOW == 0 {
-                let node: &PathNode = at(self.tables.path_nodes, entry)?;
+                let node: &PathNode = at(self.tables.path_nodes, entry & NODE)?;
                 for edge in slice(self.tables.path_edges, &node.edges)? {
                     if edge.index.get() == frame.index {
-                        self.push_once(end, edge.child.get());
+                        self.push_once(end, edge.child.get() | (entry & VARIANT));
                     }
                 }
             }
@@ -250,7 +281,7 @@ impl<'a> Walk<'_, '_, 'a> {
     /// The path that ends at a position, or that it lies below; [`NONE`] if none does.
     fn path_of(&self, entry: u32) -> Result<u32, Corrupt> {
         if entry & BELOW == 0 {
-            Ok(at(self.tables.path_nodes, entry)?.path.get())
+            Ok(at(self.tables.path_nodes, entry & NODE)?.path.get())
         } else {
             Ok(entry & !BELOW)
         }
@@ -384,14 +415,14 @@ impl<'a> Walk<'_, '_, 'a> {
                 }
                 // A leaf that stands on one path in two ways counts once, and as
                 // reached through an object if either way leads through one.
-                let mut through = entry & BELOW != 0;
+                let mut through = is_unfit(entry);
                 let mut counted = false;
                 for other in active..end {
                     let Some(&twin) = self.scratch.active.get(other) else {
                         return Err(WalkError::Corrupt);
                     };
                     if other != position && self.path_of(twin)? == path {
-                        through |= twin & BELOW != 0;
+                        through |= is_unfit(twin);
                         counted |= other < position;
                     }
                 }

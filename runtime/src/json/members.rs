@@ -48,7 +48,7 @@ pub fn members<'a, const N: usize>(
 }
 
 /// Whether a parser that ignores case could read `key` as `name`.
-fn folds_to(key: Text<'_>, name: &str) -> bool {
+pub(crate) fn folds_to(key: Text<'_>, name: &str) -> bool {
     key.chars().map(fold).eq(name.chars().map(fold))
 }
 

@@ -18,6 +18,7 @@ mod text;
 
 pub use keys::Scratch;
 pub use malformed::{Malformed, MalformedKind};
+pub(crate) use members::folds_to;
 pub use members::members;
 pub use reader::{Event, Reader};
 pub use text::{DecodedChars, Text, hash_str};

@@ -145,6 +145,10 @@ impl<'p> Dfa<'p> {
     }
 }
 
+/// Steps (states times bytes) after which an NFA gives a text up, a fraction of a second.
+/// Only patterns with large counted repeats come near it.
+pub const MAX_NFA_STEPS: usize = 50_000_000;
+
 /// A Thompson NFA, read in place.
 #[derive(Clone, Copy, Debug)]
 pub struct Nfa<'p> {
@@ -246,13 +250,15 @@ impl<'p> Nfa<'p> {
         self.header.states.get()
     }
 
-    /// Calls `report` with each pattern that matches somewhere in `text`.
+    /// Calls `report` with each pattern that matches somewhere in `text`. Quits after
+    /// [`MAX_NFA_STEPS`].
     pub(crate) fn scan(
         &self,
         text: &[u8],
         scratch: &mut NfaScratch,
         mut report: impl FnMut(u32),
-    ) -> Result<(), Corrupt> {
+    ) -> Result<Scan, Corrupt> {
+        let mut steps = 0_usize;
         let NfaScratch {
             current,
             next,
@@ -269,7 +275,11 @@ impl<'p> Nfa<'p> {
         )?;
         for (at, &byte) in text.iter().enumerate() {
             if current.dense.is_empty() {
-                return Ok(());
+                return Ok(Scan::Done);
+            }
+            steps += current.dense.len();
+            if steps > MAX_NFA_STEPS {
+                return Ok(Scan::Quit);
             }
             next.dense.clear();
             for &id in &current.dense {
@@ -286,7 +296,7 @@ impl<'p> Nfa<'p> {
             }
             std::mem::swap(current, next);
         }
-        Ok(())
+        Ok(Scan::Done)
     }
 
     fn edges_of(&self, state: &NfaState) -> Result<&'p [NfaEdge], Corrupt> {

@@ -262,6 +262,8 @@ record! {
         edges: Range,
         /// The path that ends here, or [`NONE`].
         path: U32,
+        /// How many of the edges have a key with capitals or beyond ASCII.
+        mixed: U32,
     }
 }
 

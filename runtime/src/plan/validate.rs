@@ -143,7 +143,9 @@ impl<'t, 'p> Check<'t, 'p> {
     fn paths(&self) -> Result<(), LoadError> {
         let t = self.tables;
         ensure(t.paths.iter().all(|path| self.text(path)), Section::Paths)?;
-        ensure(!t.path_nodes.is_empty(), Section::PathNodes)?;
+        // The walk uses the two highest bits of a position for itself.
+        let countable = t.path_nodes.len() < 1 << 30 && t.paths.len() < 1 << 30;
+        ensure(!t.path_nodes.is_empty() && countable, Section::PathNodes)?;
         for (index, node) in t.path_nodes.iter().enumerate() {
             let edges = slice(t.path_edges, &node.edges)
                 .map_err(|_| LoadError::content(Section::PathNodes.name()))?;

@@ -96,6 +96,9 @@ impl<'p> Recorder<'p> {
 
     fn blocks(&mut self, labels: &OutputLabels, floor: Label, blocks: &[Value]) {
         let mut texts = Vec::new();
+        // Of several blocks nobody can say which one is the tool's own record.
+        let whole = OutputLabels::all(labels.strictest());
+        let labels = if blocks.len() > 1 { &whole } else { labels };
         for (at, block) in blocks.iter().enumerate() {
             self.within_index(at, |this| match block {
                 Value::Object(block) => texts.extend(this.block(labels, floor, block)),
@@ -148,8 +151,12 @@ impl<'p> Recorder<'p> {
     }
 
     /// Records the contents of one resource.
+    ///
+    /// A resource is a document that the tool passes on, not its own record: field labels
+    /// do not reach into it.
     fn resource(&mut self, labels: &OutputLabels, floor: Label, contents: &Value) {
         let strict = labels.strictest().max(floor);
+        let labels = &OutputLabels::all(strict);
         let Value::Object(members) = contents else {
             return self.leaves(strict, contents);
         };

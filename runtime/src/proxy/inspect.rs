@@ -120,7 +120,11 @@ impl Dialogue {
 
     /// Sends a request and waits for its answer; everything else is let go.
     async fn request(&mut self, line: &OwnLine, id: &str) -> Result<Value, InspectError> {
-        self.say(line).await?;
+        match self.say(line).await {
+            // A server that does not read any more has ended, or is about to.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            said => said?,
+        }
         loop {
             let line = match self.lines.next().await? {
                 Some(Line::Whole(line)) if !is_blank(line) => line,
