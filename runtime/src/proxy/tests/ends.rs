@@ -97,7 +97,7 @@ fn a_server_that_does_not_listen_does_not_stop_its_own_voice() {
                 rig.client.send(&line).await;
             }
         };
-        let blocked = tokio::time::timeout(std::time::Duration::from_millis(300), send).await;
+        let blocked = tokio::time::timeout(Duration::from_millis(300), send).await;
         assert!(blocked.is_err());
         rig.server.send(r#"{"method":"still/here"}"#).await;
         assert_eq!(rig.client.json().await["method"], "still/here");
