@@ -633,7 +633,36 @@ async def shutdown(run):
             run.equal(f"{name}, {how}: nothing is left", left, [])
 
 
-SCENARIOS = {f.__name__: f for f in (filesystem, symlink, sink_gate, everything, pinning, lock, interruptions, shutdown)}
+async def newer_protocol(run):
+    """The version without a handshake, which only this SDK speaks so far."""
+    command = run.proxied("mail", run.own("newer_server.py"), "--server", "mail")
+    parameters = mcp.StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ), cwd=run.dir)
+    peer = Peer([YES], 0.02)
+    async with mcp.Client(mcp.stdio_client(parameters), elicitation_callback=peer.elicit) as client:
+        run.equal("the newer version is spoken", client.session.protocol_version, "2026-07-28")
+        tools = [tool.name for tool in (await client.list_tools()).tools]
+        run.equal("the tools are listed", tools, ["read_inbox", "send_email"])
+        call = lambda tool, **arguments: client.call_tool(tool, arguments)  # noqa: E731
+        result = plain(await call("read_inbox"))
+        run.check("a call passes", passed(result) and "evil.example" in words(result), result)
+        result = plain(await call("send_email", to=["alice@corp.example"]))
+        run.check("a trusted destination is allowed", passed(result), result)
+        result = plain(await call("send_email", to=["audit@evil.example"]))
+        run.check("a tainted one is denied, in an answer that the SDK takes", is_denied(result, "sink_gate"), result)
+        # This version lets no server ask; that the proxy cannot ask either is known.
+        result = plain(await call("send_email", to=["carol@elsewhere.example"]))
+        run.check("an unproven one is denied: nobody can be asked", is_denied(result, "sink_gate"), result)
+    run.equal("and logged as an ask", run.log()[-1]["verdict"], "ask")
+    # Against a server that does not speak it the SDK falls back to the handshake.
+    command = run.proxied("mail", run.own("mail_server.py"), "--server", "mail")
+    parameters = mcp.StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ), cwd=run.dir)
+    async with mcp.Client(mcp.stdio_client(parameters)) as client:
+        run.equal("an older server is spoken to as before", client.session.protocol_version, "2025-11-25")
+        result = plain(await client.call_tool("send_email", {"to": ["alice@corp.example"]}))
+        run.check("and its tools work", passed(result), result)
+
+
+SCENARIOS = {f.__name__: f for f in (filesystem, symlink, sink_gate, everything, pinning, lock, interruptions, shutdown, newer_protocol)}
 
 
 def main():

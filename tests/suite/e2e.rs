@@ -55,16 +55,34 @@ fn nothing_outlives_the_client() {
     both("shutdown");
 }
 
+/// The TypeScript SDK's client does not speak it yet.
+#[test]
+fn the_protocol_without_a_handshake_is_gated() {
+    let failures = python("newer_protocol");
+    assert!(failures.is_empty(), "{failures}");
+}
+
 /// Runs one scenario with both SDKs.
 fn both(scenario: &str) {
-    let installed = installed();
-    let mut python = installed.python();
-    python.arg(sources().join("client.py"));
-    let mut node = Command::new("node");
-    node.arg(sources().join("client.mjs"));
-    let mut failures = run("python", python, scenario, installed);
-    failures.push_str(&run("typescript", node, scenario, installed));
+    let failures = python(scenario) + &typescript(scenario);
     assert!(failures.is_empty(), "{failures}");
+}
+
+/// Runs one scenario with the Python SDK; what failed, or nothing.
+fn python(scenario: &str) -> String {
+    let installed = installed();
+    let mut command = Command::new(&installed.interpreter);
+    command
+        .env("PYTHONPATH", installed.work.join("python"))
+        .arg(sources().join("client.py"));
+    run("python", command, scenario, installed)
+}
+
+/// The same with the TypeScript SDK.
+fn typescript(scenario: &str) -> String {
+    let mut command = Command::new("node");
+    command.arg(sources().join("client.mjs"));
+    run("typescript", command, scenario, installed())
 }
 
 /// Runs one runner; what failed, or nothing.
@@ -117,15 +135,6 @@ struct Installed {
     work: PathBuf,
     /// The Python interpreter.
     interpreter: String,
-}
-
-impl Installed {
-    /// Python that finds the packages.
-    fn python(&self) -> Command {
-        let mut command = Command::new(&self.interpreter);
-        command.env("PYTHONPATH", self.work.join("python"));
-        command
-    }
 }
 
 fn sources() -> PathBuf {
