@@ -96,6 +96,11 @@ fn marked<'a>(root: &'a Json, path: &Path) -> Vec<(&'a Json, bool)> {
     found
 }
 
+/// Whether some key of the arguments is only what some readers take for one in `path`.
+pub fn has_variant(root: &Json, path: &Path) -> bool {
+    marked(root, path).iter().any(|(_, variant)| *variant)
+}
+
 /// Whether a reader that ignores case takes one key for the other.
 fn alike(a: &str, b: &str) -> bool {
     let fold = |text: &str| {

@@ -183,6 +183,15 @@ const CLASSES: &[Class] = &[
                 && constrained(seen).any(|node| matches!(node, Json::Null | Json::Bool(_)))
         },
     ),
+    stricter("keys that differ in case are one to some readers", |seen| {
+        contract(seen).is_some_and(|contract| {
+            let sinks = contract.sinks.iter().map(|sink| &sink.path);
+            let params = contract.write_params.iter().map(|param| &param.path);
+            let patterns = contract.arg_patterns.iter().map(|pattern| &pattern.path);
+            let mut paths = sinks.chain(params).chain(patterns);
+            paths.any(|path| leaves::has_variant(seen.arguments, path))
+        })
+    }),
     stricter("a path is outside if any reading of it is", |seen| {
         seen.ours.stage == Stage::Constraint
             && contract(seen).is_some_and(|contract| {
@@ -427,10 +436,11 @@ const DECISIONS: &str = "
     4  does not compile: B0304 a regular expression that does not compile
     1  laxer: a verb inside another word is no verb
     9  laxer: lists are judged per element by constraints
- 2167  same
+ 2164  same
    20  same verdict: `null` and `true` are asked about, not `None` and `True`
     4  same verdict: a verb inside another word is no verb
     1  same verdict: destination-shaped arguments are sinks, declared or not
+    1  same verdict: keys that differ in case are one to some readers
     2  same verdict: lists are judged per element by constraints
    16  same verdict: object keys are destinations
     1  same verdict: objects are no values for a constraint
@@ -444,6 +454,7 @@ const DECISIONS: &str = "
   186  stricter: an exfiltrating call without a destination asks
    22  stricter: destination-shaped arguments are sinks, declared or not
    14  stricter: every stage is judged, not only the first that objects
+    2  stricter: keys that differ in case are one to some readers
     1  stricter: lists are judged per element by constraints
     8  stricter: object keys are destinations
     3  stricter: objects are no values for a constraint

@@ -82,6 +82,9 @@ fn explanation(rules: &[&Rule], tool: &str, bytes: &[u8]) -> Option<(&'static st
             let Subject::Arg(path, _) = &test.subject else {
                 unreachable!("the predecessor only has arguments");
             };
+            if leaves::has_variant(&root, path) {
+                classes.push(("keys that differ in case are one to some readers", false));
+            }
             for node in leaves::nodes(&root, path) {
                 match node {
                     json::Json::Array(_) => {
@@ -123,9 +126,10 @@ const EXPECTED: &str = "
    26  does not compile: B0402 `equals` with a list or a mapping
    27  does not compile: B0406 a tool glob that cannot be read
     3  laxer: lists are judged per element
- 1411  same
+ 1410  same
     4  stricter: `*` in a glob also matches a line break
     2  stricter: `equals` also compares texts
+    1  stricter: keys that differ in case are one to some readers
     2  stricter: lists are judged per element
    20  stricter: numbers and bools are texts, too
     5  stricter: objects give their leaves
