@@ -175,7 +175,7 @@ pub struct RunArgs {
     /// Hold the server to these accepted tools, instead of pinning what it lists at start
     #[arg(long, value_name = "LOCK")]
     pub tools: Option<PathBuf>,
-    /// The audit log [default: ~/.bouncer/audit.jsonl]
+    /// The audit log [default: the policy's `audit: {path}`, else ~/.bouncer/audit.jsonl]
     #[arg(long, value_name = "FILE")]
     pub audit: Option<PathBuf>,
     /// How to start the server

@@ -1,14 +1,15 @@
 //! `bouncer run`: the proxy in front of one server.
 
 use super::client_config::Upstream;
-use crate::cli::RunArgs;
+use crate::cli::{PolicySource, RunArgs};
 use crate::output::{Failure, Outcome};
 use crate::source;
 use bouncer_runtime::audit::Audit;
 use bouncer_runtime::gate::Gate;
+use bouncer_runtime::plan::Plan;
 use bouncer_runtime::proxy::{Proxy, Settings, conversation_id};
 use bouncer_runtime::tools::Lock;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What to run, and how.
 #[derive(Debug)]
@@ -31,14 +32,25 @@ pub struct RunOptions {
 pub fn command(args: RunArgs) -> Outcome {
     let plan = source::plan(&args.source)?;
     let lock = args.tools.as_deref().map(source::lock).transpose()?;
+    let audit = args.audit.or_else(|| policy_audit(&plan, &args.source));
     run(RunOptions {
         upstream: Upstream::new(args.config, args.upstream_name, args.command),
         server: args.server,
         gate: Gate::new(plan),
         lock,
-        audit: args.audit,
+        audit,
         settings: Settings::default(),
     })
+}
+
+/// The audit log that the policy names (`audit: {path: …}`), from the directory of the
+/// plan or of the first policy file.
+fn policy_audit(plan: &Plan, source: &PolicySource) -> Option<PathBuf> {
+    let tables = plan.tables();
+    let path = tables.text(&tables.meta().ok()?.audit_path).ok()?;
+    let file = source.plan.as_ref().or_else(|| source.policy.first())?;
+    let base = file.parent().unwrap_or_else(|| Path::new(""));
+    (!path.is_empty()).then(|| base.join(path))
 }
 
 /// Runs the proxy until one side ends; gives the exit code.

@@ -306,6 +306,27 @@ fn the_demo_gets_its_verdicts() {
 }
 
 #[test]
+fn the_audit_log_stands_where_the_policy_says() {
+    let dir = scratch("audit-path");
+    let policy = format!("{POLICY}audit: {{path: logs/calls.jsonl}}\n");
+    std::fs::write(dir.join("policy.yaml"), policy).unwrap();
+    let mut child = bouncer()
+        .args(["run", "--no-packs", "--policy"])
+        .arg(dir.join("policy.yaml"))
+        .arg("--")
+        .args([env!("CARGO_BIN_EXE_bouncer"), "demo-server"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"rm_all"}}"#;
+    writeln!(child.stdin.take().unwrap(), "{call}").unwrap();
+    child.wait_with_output().unwrap();
+    let log = std::fs::read_to_string(dir.join("logs/calls.jsonl")).unwrap();
+    assert!(log.contains("\"verdict\":\"deny\""), "{log}");
+}
+
+#[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let mut child = bouncer()
         .args(["packs", "show", "github"])
