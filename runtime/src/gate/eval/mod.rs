@@ -5,23 +5,25 @@
 //! and the compiler has bound to each the rows that care. Knows nothing of rows'
 //! order or of verdicts.
 
+mod answers;
+mod views;
+
+pub(super) use answers::fold_ascii;
+use answers::{compare, compare_count, literal_tests, run};
+
 use super::rows::Signature;
 use super::scratch::EvalScratch;
 use crate::json::Text;
-use crate::number;
 use crate::path;
-use crate::plan::automaton::{Automaton, NfaScratch, Scan};
+use crate::plan::automaton::Scan;
 use crate::plan::format::{
-    Constraint, Dimension, Group, LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_BOOL, LITERAL_NULL,
-    LITERAL_NUMBER, LITERAL_STRING, LiteralSet, NONE, QUANT_BIT, SimpleTest, TEST_CLASS_EQUALITY,
-    TEST_CLASS_TEXT, TEST_EXISTS, TEST_GREATER, TEST_GREATER_EQUAL, TEST_LESS, TEST_LESS_EQUAL,
-    TEST_NUMBER_EQUAL, TEST_PROVENANCE, TEST_TYPE, TEST_WITHIN, Test, VIEW_CALLS, VIEW_COUNT,
+    Constraint, Dimension, Group, NONE, QUANT_BIT, SimpleTest, TEST_CLASS_EQUALITY,
+    TEST_CLASS_TEXT, TEST_EXISTS, TEST_TYPE, TEST_WITHIN, Test, VIEW_CALLS, VIEW_COUNT,
     VIEW_DOMAIN, VIEW_HOST, VIEW_PROVENANCE, VIEW_VALUE,
 };
-use crate::plan::{Corrupt, Tables, at, literals, slice};
+use crate::plan::{Corrupt, Tables, at, slice};
 use crate::provenance::{self, Provenance};
-use crate::{address, text};
-use std::cmp::Ordering;
+use crate::text;
 
 /// The JSON type of a leaf; the discriminants are those of [`TEST_TYPE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -528,179 +530,6 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             *count = count.saturating_add(1);
         }
     }
-
-    /// Tests of `host(x)` and `domain(x)`.
-    fn host_view(&mut self, dimension: &Dimension, through: bool) -> Result<(), Corrupt> {
-        let mut readable = self.forms.kind == Kind::String;
-        let mut mask = 0;
-        for form in 0..2 {
-            if !readable || !self.has_form(form) {
-                continue;
-            }
-            let EvalScratch {
-                raw,
-                plain,
-                canonical,
-                view,
-                ..
-            } = &mut *self.scratch;
-            let text: &str = match form {
-                0 if self.forms.plain_is_raw => raw,
-                0 => plain,
-                _ => canonical,
-            };
-            let result = if dimension.view.get() == VIEW_HOST {
-                address::host(text, view)
-            } else {
-                address::domain(text, view)
-            };
-            if result.is_err() {
-                readable = false;
-                continue;
-            }
-            mask |= 1 << form;
-            self.text_tests(dimension, form, Source::View)?;
-        }
-        if readable {
-            self.finish(dimension, mask, true, through)
-        } else {
-            self.unreadable(dimension)
-        }
-    }
-
-    /// All tests of a view that cannot be computed: they hold in a restrictive rule and
-    /// fail in a permissive one.
-    fn unreadable(&mut self, dimension: &Dimension) -> Result<(), Corrupt> {
-        while let Some(index) = self.scratch.touched.pop() {
-            if let Some(outcome) = self.scratch.outcome.get_mut(index as usize) {
-                *outcome = 0;
-            }
-        }
-        for test in slice(self.tables.tests, &dimension.tests)? {
-            self.push(test.any.get());
-            self.push(test.maybe.get());
-        }
-        Ok(())
-    }
-
-    /// Tests of the values that a query has: its verbs or tables.
-    fn sql_view(&mut self, dimension: &Dimension, view: u32, through: bool) -> Result<(), Corrupt> {
-        let Some(values) = self.sql_values(view) else {
-            return self.unreadable(dimension);
-        };
-        for value in &values {
-            self.scratch.view.clear();
-            self.scratch.view.push_str(value);
-            self.text_tests(dimension, 0, Source::View)?;
-            while let Some(test) = self.scratch.touched.pop() {
-                let EvalScratch {
-                    outcome,
-                    hits,
-                    hit_tests,
-                    ..
-                } = &mut *self.scratch;
-                if let (Some(outcome), Some(hits)) =
-                    (outcome.get_mut(test as usize), hits.get_mut(test as usize))
-                {
-                    *outcome = 0;
-                    if *hits == 0 {
-                        hit_tests.push(test);
-                    }
-                    *hits += 1;
-                }
-            }
-        }
-        if through {
-            for test in slice(self.tables.tests, &dimension.tests)? {
-                self.push(test.maybe.get());
-            }
-        }
-        while let Some(index) = self.scratch.hit_tests.pop() {
-            let hits = std::mem::take(self.scratch.hits.get_mut(index as usize).ok_or(Corrupt)?);
-            let test = at(self.tables.tests, index)?;
-            let every = hits as usize == values.len();
-            if every && !through {
-                self.push(test.plain.get());
-            }
-            self.push(test.any.get());
-            if every {
-                self.push(test.all.get());
-            }
-            if !through {
-                self.push(test.maybe.get());
-            }
-        }
-        Ok(())
-    }
-
-    /// The distinct values of a query view; `None` if it cannot be read. Reading SQL is
-    /// the one view that allocates.
-    #[cfg(feature = "sql")]
-    fn sql_values(&self, view: u32) -> Option<Vec<String>> {
-        use crate::plan::format::{VIEW_SQL_TABLE, VIEW_SQL_VERB};
-        use crate::sql;
-        if self.forms.kind != Kind::String {
-            return None;
-        }
-        let text = if self.forms.plain_is_raw {
-            &self.scratch.raw
-        } else {
-            &self.scratch.plain
-        };
-        // The raw text, not the collapsed one: a line comment ends at a line break.
-        let query = if self.forms.plain_is_raw {
-            text
-        } else {
-            &self.scratch.raw
-        };
-        let tables = view >= VIEW_SQL_TABLE;
-        let dialect = sql::Dialect::from_byte(
-            (view
-                - if tables {
-                    VIEW_SQL_TABLE
-                } else {
-                    VIEW_SQL_VERB
-                }) as u8,
-        )?;
-        let mut values = Vec::new();
-        let mut add = |value: &str| {
-            if !values.iter().any(|seen| seen == value) {
-                values.push(value.to_owned());
-            }
-        };
-        if tables {
-            sql::tables(query, dialect, &mut add)
-        } else {
-            sql::verbs(query, dialect, &mut add)
-        }
-        .ok()?;
-        Some(values)
-    }
-
-    /// Without the `sql` feature no query can be read.
-    #[cfg(not(feature = "sql"))]
-    #[expect(clippy::unused_self, reason = "same shape as with the feature")]
-    fn sql_values(&self, _view: u32) -> Option<Vec<String>> {
-        None
-    }
-
-    /// The bit of the leaf's provenance in [`TEST_PROVENANCE`]'s set, and whether it may
-    /// be wrong.
-    fn provenance_bit(&mut self) -> (u32, bool) {
-        let evidence = self
-            .provenance
-            .evidence(&self.scratch.raw, self.provenance_scratch);
-        if evidence.trusted.is_some() {
-            (1, false)
-        } else if evidence.untrusted.is_some() {
-            (1 << 2, false)
-        } else if evidence.observed.is_some() {
-            (1 << 1, evidence.incomplete)
-        } else {
-            (1 << 3, evidence.incomplete)
-        }
-    }
-
     /// Raises what is asked once per call: counts, `calls(this)` and quantifiers.
     /// `calls` gives the attempts within a window of milliseconds.
     pub fn finish_call(&mut self, calls: &dyn Fn(u64) -> u64) -> Result<(), Corrupt> {
@@ -798,143 +627,3 @@ fn dimensions_of<'p>(
         .count();
     rest.get(..length).ok_or(Corrupt)
 }
-
-/// Runs an automaton, falling back where its DFA quits. `Quit`: the text is too long for
-/// the pattern, and only what was reported is known.
-fn run(
-    tables: &Tables<'_>,
-    automaton: u32,
-    text: &str,
-    scratch: &mut NfaScratch,
-    mut report: impl FnMut(u32),
-) -> Result<Scan, Corrupt> {
-    let mut nfa = match tables.automaton(automaton)? {
-        Automaton::Dfa(dfa) => match dfa.scan(text.as_bytes(), &mut report)? {
-            Scan::Done => return Ok(Scan::Done),
-            Scan::Quit => tables.automaton(at(tables.automata, automaton)?.fallback.get())?,
-        },
-        nfa @ Automaton::Nfa(_) => nfa,
-    };
-    let Automaton::Nfa(nfa) = &mut nfa else {
-        return Err(Corrupt);
-    };
-    nfa.scan(text.as_bytes(), scratch, &mut report)
-}
-
-/// Looks the value up in a dimension's literal set, in every reading.
-fn literal_tests(
-    tables: &Tables<'_>,
-    set: &LiteralSet,
-    kind: Kind,
-    text: &str,
-    form: u8,
-    number: &mut String,
-    mark: &mut dyn FnMut(u32, u8),
-) -> Result<(), Corrupt> {
-    let mut look = |literal: u32, key: &[u8], bits: u8| -> Result<(), Corrupt> {
-        if let Some(values) = literals::find(tables, set, literal, key)? {
-            for test in slice(tables.lists, values)? {
-                mark(test.get(), bits);
-            }
-        }
-        Ok(())
-    };
-    // Typed equality first; then, in a restrictive reading, equality of the JSON texts.
-    match kind {
-        Kind::String => {
-            look(LITERAL_STRING, text.as_bytes(), form)?;
-            if literals::canonical_number(text, number) {
-                look(LITERAL_NUMBER, number.as_bytes(), RESTRICTIVE_ONLY)?;
-            }
-            if matches!(text, "true" | "false") {
-                look(LITERAL_BOOL, text.as_bytes(), RESTRICTIVE_ONLY)?;
-            }
-            let kinds = set.kinds.get();
-            if kinds & (1 << LITERAL_AT_DOMAIN) != 0
-                && let Some(domain) = address::pattern_domain(text)
-            {
-                fold_ascii(domain, number);
-                look(LITERAL_AT_DOMAIN, number.as_bytes(), form)?;
-            }
-            // The empty domain stands for every pattern of its kind: what cannot be
-            // evaluated holds in a restrictive rule.
-            if kinds & (1 << LITERAL_AT_DOMAIN) != 0 && address::is_unclear_address(text) {
-                look(LITERAL_AT_DOMAIN, b"", RESTRICTIVE_ONLY)?;
-            }
-            if kinds & (1 << LITERAL_BELOW) != 0 && address::is_unclear_host(text, number) {
-                look(LITERAL_BELOW, b"", RESTRICTIVE_ONLY)?;
-            }
-            if kinds & (1 << LITERAL_BELOW) != 0 && address::host(text, number).is_ok() {
-                let mut rest = number.as_str();
-                while let Some((label, parent)) = rest.split_once('.') {
-                    if label.is_empty() {
-                        break;
-                    }
-                    look(LITERAL_BELOW, parent.as_bytes(), form)?;
-                    rest = parent;
-                }
-            }
-        }
-        Kind::Number => {
-            if literals::canonical_number(text, number) {
-                look(LITERAL_NUMBER, number.as_bytes(), form)?;
-            }
-            look(LITERAL_STRING, text.as_bytes(), RESTRICTIVE_ONLY)?;
-        }
-        Kind::Bool => {
-            look(LITERAL_BOOL, text.as_bytes(), form)?;
-            look(LITERAL_STRING, text.as_bytes(), RESTRICTIVE_ONLY)?;
-        }
-        Kind::Null => look(LITERAL_NULL, b"null", form)?,
-    }
-    Ok(())
-}
-
-/// Writes `text` in ASCII lower case.
-pub(super) fn fold_ascii(text: &str, out: &mut String) {
-    out.clear();
-    out.push_str(text);
-    out.make_ascii_lowercase();
-}
-
-/// A numeric comparison by its `TEST_` code.
-fn compare(kind: u32, value: &str, operand: &str) -> Tri {
-    let Some(order) = number::compare(value, operand) else {
-        return Tri::Unknown;
-    };
-    Tri::from_bool(match kind {
-        TEST_LESS => order == Ordering::Less,
-        TEST_LESS_EQUAL => order != Ordering::Greater,
-        TEST_GREATER => order == Ordering::Greater,
-        TEST_GREATER_EQUAL => order != Ordering::Less,
-        TEST_NUMBER_EQUAL => order == Ordering::Equal,
-        _ => return Tri::Unknown,
-    })
-}
-
-/// A comparison of a count, written without the heap.
-fn compare_count(kind: u32, value: u64, operand: &str) -> Tri {
-    let mut digits = [0_u8; 20];
-    let mut at = digits.len();
-    let mut rest = value;
-    loop {
-        at -= 1;
-        if let Some(digit) = digits.get_mut(at) {
-            *digit = b'0' + (rest % 10) as u8;
-        }
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    let text = digits
-        .get(at..)
-        .and_then(|digits| std::str::from_utf8(digits).ok())
-        .unwrap_or("0");
-    compare(kind, text, operand)
-}
-
-const _: () = assert!(
-    TEST_PROVENANCE > TEST_WITHIN,
-    "simple tests below are numeric or structural"
-);
