@@ -1,10 +1,10 @@
 //! Loads a compiled plan and decides tool calls.
 //!
 //! This crate knows nothing of YAML or of how a plan was made. It reads a plan
-//! ([`plan`]), keeps what one agent's conversation has seen ([`conversation`],
+//! ([`plan`]), keeps what one agent's conversation has seen ([`gate::Conversation`],
 //! [`provenance`]) and answers one question per call: allow, ask or deny
-//! ([`decide`]). With the `proxy` feature it also stands between an MCP client
-//! and an MCP server ([`proxy`]).
+//! ([`gate::Gate::decide`]). With the `proxy` feature it also stands between an MCP
+//! client and an MCP server.
 
 pub mod address;
 pub mod audit;

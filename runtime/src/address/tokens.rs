@@ -55,7 +55,7 @@ impl TokenKind {
     }
 }
 
-/// One token: a slice of the text it was found in, at least [`SHORTEST`] bytes long.
+/// One token: a slice of the text it was found in, at least `SHORTEST` bytes long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
     /// What it is.
