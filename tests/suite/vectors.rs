@@ -6,6 +6,7 @@
 //! that a new difference fails.
 
 pub mod contracts;
+pub mod primitives;
 pub mod rules;
 
 use bouncer_compiler::diagnostic::{Severity, explain};
