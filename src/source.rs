@@ -98,6 +98,31 @@ pub fn plan(source: &PolicySource) -> Result<Plan, Failure> {
         .map_err(|error| Failure::Message(format!("the compiled plan does not load: {error}")))
 }
 
+/// Warns where rules name a server and none is known: they could never match.
+pub fn warn_without_server(plan: &Plan, server: Option<&str>) {
+    if server.is_some() {
+        return;
+    }
+    let tables = plan.tables();
+    let patterns = tables
+        .groups
+        .iter()
+        .filter_map(|group| tables.text(&group.pattern).ok());
+    // `*__query` matches no bare name either, but says nothing about one server.
+    let named: Vec<&str> = patterns
+        .filter(|pattern| pattern.contains("__") && !pattern.starts_with('*'))
+        .collect();
+    if let Some(first) = named.first() {
+        // If standard error is gone there is nobody left to tell.
+        let _ = writeln!(
+            anstream::stderr(),
+            "\u{1b}[1;33mwarning\u{1b}[0m: no server name is given, so {} of the policy's tool patterns, such as \
+             `{first}`, cannot match: give `--server NAME`",
+            named.len()
+        );
+    }
+}
+
 /// Reads a text file; `-` is standard input.
 pub fn read_text(path: &Path) -> Result<String, Failure> {
     let result = if path == Path::new("-") {

@@ -24,6 +24,7 @@ pub fn run(args: &CheckArgs) -> Outcome {
         pin_all(&mut gate, lock);
         server = server.or_else(|| only_server(lock, &args.tool));
     }
+    source::warn_without_server(gate.plan(), server.as_deref());
     let mut conversation = gate.conversation();
     for text in &args.untrusted {
         let text = serde_json::Value::String(text.clone());

@@ -63,6 +63,7 @@ pub fn run(options: RunOptions) -> Outcome {
     let server = options
         .server
         .or_else(|| options.upstream.name().map(str::to_owned));
+    source::warn_without_server(options.gate.plan(), server.as_deref());
     let path = options.audit.or_else(Audit::default_path).ok_or_else(|| {
         let why = "there is no home directory for the audit log: name a file with `--audit`";
         Failure::Message(why.to_owned())

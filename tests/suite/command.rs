@@ -134,6 +134,27 @@ fn compile_then_check_gives_the_documented_exit_codes() {
 }
 
 #[test]
+fn a_missing_server_name_is_noticed() {
+    let dir = scratch("server-name");
+    let text = "version: 1\npacks: []\nrules:\n  - {tool: \"files__*\", action: deny}\n";
+    std::fs::write(dir.join("policy.yaml"), text).unwrap();
+    let check = ["check", "--policy", "policy.yaml", "--tool", "read"];
+    let (code, _, stderr) = output(bouncer().current_dir(&dir).args(check));
+    assert_eq!(code, 0);
+    assert!(
+        stderr.contains("such as `files__*`, cannot match: give `--server NAME`"),
+        "{stderr}"
+    );
+    let (code, _, stderr) = output(
+        bouncer()
+            .current_dir(&dir)
+            .args(check)
+            .args(["--server", "files"]),
+    );
+    assert_eq!((code, stderr.as_str()), (4, ""));
+}
+
+#[test]
 fn check_prints_one_json_object() {
     let (dir, _) = policy("check-json");
     let args = [
