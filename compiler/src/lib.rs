@@ -14,6 +14,7 @@ pub mod policy;
 mod read;
 pub mod regex_dialect;
 mod resolve;
+pub mod verify;
 
 pub use emit::compile;
 pub use lower::CompileError;
