@@ -26,15 +26,18 @@ pub enum Severity {
     Error,
     /// Compiles, but probably means something else than its author thinks.
     Warning,
+    /// Worth knowing.
+    Note,
 }
 
 impl Severity {
-    /// `error` or `warning`.
+    /// `error`, `warning` or `note`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Error => "error",
             Self::Warning => "warning",
+            Self::Note => "note",
         }
     }
 }
