@@ -92,9 +92,11 @@ pub(crate) fn load_with(
         let index = sources.add(format!("pack:{}", file.name), file.text);
         read::heuristics_file(index, &sources, &mut sink)
     });
+    let (contracts, replaced) = layers::contracts(&mut files, packs, &mut sink);
     let policy = Policy {
         files: sources.files().iter().map(|f| f.name.clone()).collect(),
-        contracts: layers::contracts(&mut files, packs, &mut sink),
+        contracts,
+        replaced,
         rules: rules(&mut files, &sources, &mut sink),
         heuristics,
         servers: servers(&mut files, &mut sink),
@@ -110,6 +112,14 @@ pub(crate) fn load_with(
         policy,
         warnings: diagnostics,
     })
+}
+
+/// The built-in heuristics, whether or not a policy uses them.
+pub(crate) fn builtin_heuristics() -> Option<bouncer_runtime::tools::Heuristics> {
+    let file = packs::heuristics()?;
+    let (mut sources, mut sink) = (SourceMap::default(), Sink::default());
+    let index = sources.add(file.name, file.text);
+    Some(read::heuristics_file(index, &sources, &mut sink))
 }
 
 /// The rules of all files in order, and the defaults that they agree on.
