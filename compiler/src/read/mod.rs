@@ -19,15 +19,16 @@ mod suggest;
 mod yaml;
 
 pub(crate) use contract::Entry;
-pub(crate) use rules::Defaults;
+pub(crate) use rules::{Defaults, check_glob};
 pub(crate) use suggest::nearest;
 
 use crate::diagnostic::{Code, Diagnostic, Sink, SourceMap, Span};
-use crate::policy::{Assertion, Rule, Server};
+use crate::policy::{Assertion, ListItem, Rule, Server};
 use bouncer_runtime::tools::Heuristics;
 use decode::Cx;
 use dialect::Dialect;
 use node::{Node, Value};
+use std::collections::BTreeMap;
 
 /// What one file says.
 #[derive(Debug, Default)]
@@ -46,8 +47,10 @@ pub(crate) struct File {
     pub packs: Option<(Vec<(String, Span)>, Span)>,
     /// `heuristics`, if the file has it.
     pub heuristics: Option<(bool, Span)>,
-    /// `assert`, unparsed.
+    /// `assert`.
     pub assertions: Vec<Assertion>,
+    /// `lists`, expanded.
+    pub lists: BTreeMap<String, Vec<ListItem>>,
 }
 
 /// A built-in pack.
@@ -57,6 +60,8 @@ pub(crate) struct Pack {
     pub name: String,
     /// Its contracts.
     pub tools: Vec<Entry>,
+    /// `assert`.
+    pub assertions: Vec<Assertion>,
 }
 
 /// Reads a file that the user named. What can be read is returned even after mistakes;

@@ -198,7 +198,7 @@ fn glob(cx: &mut Cx<'_>, node: &Node) -> Option<ToolGlob> {
 
 /// Checks the sets of a native glob: each closed, not empty, ranges ascending. A `]`
 /// right after the `[` (or `[!`) is a member of the set.
-fn check_glob(pattern: &str) -> Result<(), (usize, &'static str)> {
+pub(crate) fn check_glob(pattern: &str) -> Result<(), (usize, &'static str)> {
     if let Some(at) = pattern.find("[^") {
         return Err((at, "`[^` negates nothing here; write `[!…]`"));
     }
@@ -241,7 +241,20 @@ fn check_glob(pattern: &str) -> Result<(), (usize, &'static str)> {
 /// A `when:` condition.
 fn when(cx: &mut Cx<'_>, lists: &Lists, node: &Node) -> Option<Cond> {
     let text = cx.some_text(node, "`when`")?;
-    let span = node.span;
+    let parse = condition::parse;
+    parsed(cx, lists, node.span, text, Code::CONDITION, parse)
+}
+
+/// Runs a parser of the language of conditions over a scalar's text, and reports its
+/// errors under `code`.
+pub(super) fn parsed<T>(
+    cx: &mut Cx<'_>,
+    lists: &Lists,
+    span: Span,
+    text: &str,
+    code: Code,
+    parse: fn(&str, &condition::Context<'_>) -> Result<T, Vec<condition::Error>>,
+) -> Option<T> {
     let parsed = {
         let sources = cx.sources;
         let source = sources.text(span);
@@ -254,14 +267,14 @@ fn when(cx: &mut Cx<'_>, lists: &Lists, node: &Node) -> Option<Cond> {
             list_names: lists.names().into_iter().map(ToOwned::to_owned).collect(),
             position: &position,
         };
-        condition::parse(text, &context)
+        parse(text, &context)
     };
     match parsed {
-        Ok(cond) => Some(cond),
+        Ok(parsed) => Some(parsed),
         Err(errors) => {
             for error in errors {
                 let place = patterns::within(cx, span, text, error.start, error.end);
-                let mut diagnostic = Diagnostic::new(Code::CONDITION, place, error.message);
+                let mut diagnostic = Diagnostic::new(code, place, error.message);
                 if let Some(help) = error.help {
                     diagnostic = diagnostic.help(help);
                 }
