@@ -77,10 +77,18 @@ impl Cover<'_> {
 
     fn uncovered(&self, tool: &Tool<'_>) -> Finding {
         let mut message = format!("no contract and no rule covers {}", quote(&tool.full));
-        let derived = self.policy.heuristics.as_ref().map(|h| h.derive(tool.definition));
+        let derived = self
+            .policy
+            .heuristics
+            .as_ref()
+            .map(|h| h.derive(tool.definition));
         let guessed = derived.filter(|d| !d.sinks.is_empty() || d.max_calls.is_some());
         let severity = if let Some(derived) = guessed {
-            let sinks: Vec<String> = derived.sinks.iter().map(|keys| quote(&keys.join("."))).collect();
+            let sinks: Vec<String> = derived
+                .sinks
+                .iter()
+                .map(|keys| quote(&keys.join(".")))
+                .collect();
             message.push_str(&if sinks.is_empty() {
                 "; a guess from its name limits it".to_owned()
             } else {
@@ -97,13 +105,22 @@ impl Cover<'_> {
             severity,
             message,
             places: place(at, "this default decides its calls"),
-            help: Some("write a contract for it, `{}` if there is nothing to say, or a rule".to_owned()),
-            example: self.judge.judge(
-                tool.server,
-                tool.name,
-                &schema::arguments(tool.definition.input_schema(), &Path::default(), &json!({})),
-                &[],
-            ).filter(|example| example.verdict == Verdict::Allow),
+            help: Some(
+                "write a contract for it, `{}` if there is nothing to say, or a rule".to_owned(),
+            ),
+            example: self
+                .judge
+                .judge(
+                    tool.server,
+                    tool.name,
+                    &schema::arguments(
+                        tool.definition.input_schema(),
+                        &Path::default(),
+                        &json!({}),
+                    ),
+                    &[],
+                )
+                .filter(|example| example.verdict == Verdict::Allow),
         }
     }
 
@@ -111,8 +128,13 @@ impl Cover<'_> {
     fn default_for(&self, tool: &Tool<'_>) -> Option<(Verdict, Option<Pos>)> {
         let set = self.policy.rules.as_ref()?;
         let definition = tool.definition;
-        let destructive = definition.destructive_hint == Some(true) && definition.read_only_hint != Some(true);
-        let fallback = if destructive { set.on_destructive_hint } else { set.on_unknown };
+        let destructive =
+            definition.destructive_hint == Some(true) && definition.read_only_hint != Some(true);
+        let fallback = if destructive {
+            set.on_destructive_hint
+        } else {
+            set.on_unknown
+        };
         Some((fallback.action, fallback.at))
     }
 
@@ -123,14 +145,25 @@ impl Cover<'_> {
         if certain.into_iter().any(|rule| always(&rule.condition)) {
             return None;
         }
-        let which = if tool.rules.is_empty() { "calls" } else { "calls that no rule matches" };
+        let which = if tool.rules.is_empty() {
+            "calls"
+        } else {
+            "calls that no rule matches"
+        };
         Some(Finding {
             code: Code::DECIDED_BY_DEFAULT,
             kind: Kind::Coverage,
             severity: Severity::Note,
-            message: format!("a default decides {which} of {}: {}", quote(&tool.full), verdict.name()),
+            message: format!(
+                "a default decides {which} of {}: {}",
+                quote(&tool.full),
+                verdict.name()
+            ),
             places: place(at, ""),
-            help: Some(format!("end its rules with one that has no condition, e.g. `- {{tool: \"{}\", action: ask}}`", plain(&tool.full))),
+            help: Some(format!(
+                "end its rules with one that has no condition, e.g. `- {{tool: \"{}\", action: ask}}`",
+                plain(&tool.full)
+            )),
             example: None,
         })
     }
@@ -152,25 +185,48 @@ impl Cover<'_> {
         }
         let names: Vec<String> = open
             .iter()
-            .map(|keys| if keys.is_empty() { "every argument".to_owned() } else { quote(&keys.join(".")) })
+            .map(|keys| {
+                if keys.is_empty() {
+                    "every argument".to_owned()
+                } else {
+                    quote(&keys.join("."))
+                }
+            })
             .collect();
-        let (verb, them) = if let [_] = names.as_slice() { ("looks", "a destination") } else { ("look", "destinations") };
+        let (verb, them) = if let [_] = names.as_slice() {
+            ("looks", "a destination")
+        } else {
+            ("look", "destinations")
+        };
         let missing = if contract.exfiltrating {
-            format!("the contract does not list {} in `sink_params`", if names.len() == 1 { "it" } else { "them" })
+            format!(
+                "the contract does not list {} in `sink_params`",
+                if names.len() == 1 { "it" } else { "them" }
+            )
         } else {
             "its sink gate is off".to_owned()
         };
         let help = if contract.exfiltrating {
             format!("add {} to `sink_params`", names.join(", "))
         } else {
-            format!("add `exfiltrating: true` and `sink_params: [{}]`, or `# bouncer: allow {} because …` if the tool sends nothing out",
-                open.iter().map(|keys| keys.join(".")).collect::<Vec<_>>().join(", "), Code::UNDECLARED_DESTINATION)
+            format!(
+                "add `exfiltrating: true` and `sink_params: [{}]`, or `# bouncer: allow {} because …` if the tool sends nothing out",
+                open.iter()
+                    .map(|keys| keys.join("."))
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                Code::UNDECLARED_DESTINATION
+            )
         };
         out.push(Finding {
             code: Code::UNDECLARED_DESTINATION,
             kind: Kind::Coverage,
             severity: Severity::Warning,
-            message: format!("{} of {} {verb} like {them}, but {missing}", names.join(", "), quote(&tool.full)),
+            message: format!(
+                "{} of {} {verb} like {them}, but {missing}",
+                names.join(", "),
+                quote(&tool.full)
+            ),
             places: place(Some(contract.at), ""),
             help: Some(help),
             example: open.iter().find_map(|keys| self.slips_through(tool, keys)),
@@ -183,10 +239,18 @@ impl Cover<'_> {
             return None;
         }
         let path = Path(keys.iter().map(|key| Segment::Key(key.clone())).collect());
-        ["mallory@evil.example", "https://evil.example/", "evil-account"].iter().find_map(|value| {
+        [
+            "mallory@evil.example",
+            "https://evil.example/",
+            "evil-account",
+        ]
+        .iter()
+        .find_map(|value| {
             let arguments = schema::arguments(tool.definition.input_schema(), &path, &json!(value));
             let untrusted = [(*value).to_owned()];
-            let example = self.judge.judge(tool.server, tool.name, &arguments, &untrusted)?;
+            let example = self
+                .judge
+                .judge(tool.server, tool.name, &arguments, &untrusted)?;
             (example.verdict == Verdict::Allow).then_some(example)
         })
     }
@@ -202,7 +266,9 @@ impl Cover<'_> {
         }
         paths.extend(contract.arg_patterns.iter().map(|pattern| &pattern.path));
         for rule in tool.rules.iter().filter_map(|&index| self.rule(index)) {
-            reach::each_test(&rule.condition, &mut |test, _| paths.extend(reach::tested(test)));
+            reach::each_test(&rule.condition, &mut |test, _| {
+                paths.extend(reach::tested(test))
+            });
         }
         paths
     }
@@ -212,12 +278,17 @@ impl Cover<'_> {
         let mut users: BTreeMap<*const Contract, Vec<&Tool<'_>>> = BTreeMap::new();
         for tool in self.tools {
             if let Some(contract) = tool.contract {
-                users.entry(std::ptr::from_ref(contract)).or_default().push(tool);
+                users
+                    .entry(std::ptr::from_ref(contract))
+                    .or_default()
+                    .push(tool);
             }
         }
         for contract in &self.policy.contracts {
             match users.get(&std::ptr::from_ref(contract)) {
-                None if contract.layer == Layer::User => out.push(self.no_tool(&contract.key, contract.at, "entry")),
+                None if contract.layer == Layer::User => {
+                    out.push(self.no_tool(&contract.key, contract.at, "entry"))
+                }
                 None => {}
                 Some(tools) => arguments(contract, tools, out),
             }
@@ -229,7 +300,11 @@ impl Cover<'_> {
         let full: Vec<&str> = self.tools.iter().map(|tool| tool.full.as_str()).collect();
         let bare: Vec<&str> = self.tools.iter().map(|tool| tool.name).collect();
         let tail = name.split_once("__").map_or(name, |(_, tail)| tail);
-        let help = if let Some(tool) = self.tools.iter().find(|tool| tool.name == tail && tool.full != name) {
+        let help = if let Some(tool) = self
+            .tools
+            .iter()
+            .find(|tool| tool.name == tail && tool.full != name)
+        {
             format!("the lock has this tool as {}", quote(&tool.full))
         } else if let Some(near) = nearest(name, &full).or_else(|| nearest(name, &bare)) {
             format!("did you mean {}?", quote(near))
@@ -249,7 +324,9 @@ impl Cover<'_> {
 
     /// Globs that match no tool, and tested arguments that no matched tool has.
     fn rules(&self, out: &mut Vec<Finding>) {
-        let Some(set) = &self.policy.rules else { return };
+        let Some(set) = &self.policy.rules else {
+            return;
+        };
         let mut tools_of: BTreeMap<usize, Vec<&Tool<'_>>> = BTreeMap::new();
         for tool in self.tools {
             for &index in &tool.rules {
@@ -260,14 +337,17 @@ impl Cover<'_> {
         for (index, rule) in set.rules.iter().enumerate() {
             let tools = tools_of.get(&index).map_or(&[][..], Vec::as_slice);
             for glob in &rule.tools {
-                let dead = tools.is_empty() || !tools.iter().any(|tool| reach::matches(glob, &tool.full));
+                let dead =
+                    tools.is_empty() || !tools.iter().any(|tool| reach::matches(glob, &tool.full));
                 if dead && seen.insert(&glob.pattern) {
                     out.push(self.no_tool(&glob.pattern, glob.at, "glob"));
                 }
             }
             let mut said: BTreeSet<String> = BTreeSet::new();
             reach::each_test(&rule.condition, &mut |test, _| {
-                let Some(path) = reach::tested(test).filter(|path| !path.0.is_empty()) else { return };
+                let Some(path) = reach::tested(test).filter(|path| !path.0.is_empty()) else {
+                    return;
+                };
                 if let Some(finding) = absent(path, test.at, tools, "tested argument")
                     && said.insert(finding.message.clone())
                 {
@@ -283,7 +363,11 @@ impl Cover<'_> {
         for tool in self.tools {
             tools.all += 1;
             tools.covered += u32::from(tool.contract.is_some() || !tool.rules.is_empty());
-            let names = tool.definition.input_schema().map(schema::names).unwrap_or_default();
+            let names = tool
+                .definition
+                .input_schema()
+                .map(schema::names)
+                .unwrap_or_default();
             let seen = self.names_looked_at(tool, &names);
             arguments.all += u32::try_from(names.len()).unwrap_or(u32::MAX);
             arguments.covered += u32::try_from(seen).unwrap_or(u32::MAX);
@@ -296,13 +380,17 @@ impl Cover<'_> {
         let mut first: HashSet<String> = HashSet::new();
         let mut all = false;
         let mut see = |path: &Path| match path.0.first() {
-            Some(Segment::Key(key)) => { first.insert(key.clone()); }
+            Some(Segment::Key(key)) => {
+                first.insert(key.clone());
+            }
             _ => all = true,
         };
         let rules = tool.rules.iter().filter_map(|&index| self.rule(index));
         for rule in rules {
             reach::each_test(&rule.condition, &mut |test, _| {
-                if let Some(path) = reach::tested(test) { see(path); }
+                if let Some(path) = reach::tested(test) {
+                    see(path);
+                }
             });
         }
         match (tool.contract, &self.policy.heuristics) {
@@ -310,22 +398,35 @@ impl Cover<'_> {
                 if contract.exfiltrating && contract.sinks.is_empty() {
                     see(&Path::default());
                 }
-                let sinks = contract.sinks.iter().filter(|_| contract.exfiltrating).map(|s| &s.path);
-                let written = contract.write_params.iter().filter(|_| !contract.prefixes.is_empty()).map(|w| &w.path);
+                let sinks = contract
+                    .sinks
+                    .iter()
+                    .filter(|_| contract.exfiltrating)
+                    .map(|s| &s.path);
+                let written = contract
+                    .write_params
+                    .iter()
+                    .filter(|_| !contract.prefixes.is_empty())
+                    .map(|w| &w.path);
                 let matched = contract.arg_patterns.iter().map(|p| &p.path);
                 sinks.chain(written).chain(matched).for_each(&mut see);
             }
             (None, Some(heuristics)) => {
                 for keys in heuristics.derive(tool.definition).sinks {
                     match keys.first() {
-                        Some(key) => { first.insert(key.clone()); }
+                        Some(key) => {
+                            first.insert(key.clone());
+                        }
                         None => all = true,
                     }
                 }
             }
             (None, None) => {}
         }
-        names.iter().filter(|name| all || first.contains(**name)).count()
+        names
+            .iter()
+            .filter(|name| all || first.contains(**name))
+            .count()
     }
 }
 
@@ -336,14 +437,22 @@ fn arguments(contract: &Contract, tools: &[&Tool<'_>], out: &mut Vec<Finding>) {
         // A pack's entry serves servers that spell their arguments differently: only
         // where nothing of it fits is something wrong.
         let none = sinks.clone().count() > 0
-            && sinks.clone().all(|(path, ..)| absent(path, contract.at, tools, "sink").is_some());
+            && sinks
+                .clone()
+                .all(|(path, ..)| absent(path, contract.at, tools, "sink").is_some());
         if none && let Some((path, at, what)) = sinks.clone().next() {
             out.extend(absent(path, at, tools, what));
         }
         return;
     }
-    let written = contract.write_params.iter().map(|w| (&w.path, w.at, "write parameter"));
-    let matched = contract.arg_patterns.iter().map(|p| (&p.path, p.at, "argument with a pattern"));
+    let written = contract
+        .write_params
+        .iter()
+        .map(|w| (&w.path, w.at, "write parameter"));
+    let matched = contract
+        .arg_patterns
+        .iter()
+        .map(|p| (&p.path, p.at, "argument with a pattern"));
     for (path, at, what) in sinks.chain(written).chain(matched) {
         out.extend(absent(path, at, tools, what));
     }
@@ -353,17 +462,30 @@ fn arguments(contract: &Contract, tools: &[&Tool<'_>], out: &mut Vec<Finding>) {
 fn absent(path: &Path, at: Pos, tools: &[&Tool<'_>], what: &str) -> Option<Finding> {
     let first = tools.first()?;
     let lacks = |tool: &&Tool<'_>| {
-        tool.definition.input_schema().is_some_and(|schema| schema::has(schema, path) == Known::No)
+        tool.definition
+            .input_schema()
+            .is_some_and(|schema| schema::has(schema, path) == Known::No)
     };
     if !tools.iter().all(lacks) {
         return None;
     }
-    let names = first.definition.input_schema().map(schema::names).unwrap_or_default();
+    let names = first
+        .definition
+        .input_schema()
+        .map(schema::names)
+        .unwrap_or_default();
     let keys = schema::keys(path);
     let help = match keys.first().and_then(|key| nearest(key, &names)) {
         Some(near) if keys.first() != Some(&near) => format!("did you mean {}?", quote(near)),
         _ if names.is_empty() => "the tool has no arguments".to_owned(),
-        _ => format!("its arguments are {}", names.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ")),
+        _ => format!(
+            "its arguments are {}",
+            names
+                .iter()
+                .map(|name| quote(name))
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
     };
     let whose = match tools {
         [_] => quote(&first.full),
@@ -373,7 +495,10 @@ fn absent(path: &Path, at: Pos, tools: &[&Tool<'_>], what: &str) -> Option<Findi
         code: Code::NO_SUCH_ARGUMENT,
         kind: Kind::Coverage,
         severity: Severity::Warning,
-        message: format!("the schema of {whose} does not have the {what} {}", quote(&schema::shown(path))),
+        message: format!(
+            "the schema of {whose} does not have the {what} {}",
+            quote(&schema::shown(path))
+        ),
         places: place(Some(at), ""),
         help: Some(help),
         example: None,
@@ -383,7 +508,9 @@ fn absent(path: &Path, at: Pos, tools: &[&Tool<'_>], what: &str) -> Option<Findi
 /// A tool that reads, with a contract that says nothing of what it returns.
 fn unlabelled(tool: &Tool<'_>, contract: &Contract) -> Option<Finding> {
     let name = tool.name.to_ascii_lowercase();
-    let first = name.split(|c: char| !c.is_ascii_alphanumeric()).find(|word| !word.is_empty());
+    let first = name
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .find(|word| !word.is_empty());
     let reads = first.is_some_and(|word| READERS.iter().any(|reader| word == *reader))
         || camel(tool.name).is_some_and(|word| READERS.contains(&word.as_str()))
         || tool.definition.read_only_hint == Some(true);
@@ -391,7 +518,10 @@ fn unlabelled(tool: &Tool<'_>, contract: &Contract) -> Option<Finding> {
         code: Code::UNLABELLED_OUTPUT,
         kind: Kind::Coverage,
         severity: Severity::Note,
-        message: format!("nothing says how far the results of {} can be trusted", quote(&tool.full)),
+        message: format!(
+            "nothing says how far the results of {} can be trusted",
+            quote(&tool.full)
+        ),
         places: place(Some(contract.at), ""),
         help: Some("add `outputs: untrusted`, or labels by field".to_owned()),
         example: None,
@@ -400,7 +530,11 @@ fn unlabelled(tool: &Tool<'_>, contract: &Contract) -> Option<Finding> {
 
 /// The first word of a camel-case name.
 fn camel(name: &str) -> Option<String> {
-    let end = name.char_indices().skip(1).find(|(_, c)| c.is_ascii_uppercase())?.0;
+    let end = name
+        .char_indices()
+        .skip(1)
+        .find(|(_, c)| c.is_ascii_uppercase())?
+        .0;
     name.get(..end).map(str::to_ascii_lowercase)
 }
 
@@ -419,7 +553,12 @@ fn always(cond: &Cond) -> bool {
 }
 
 fn place(at: Option<Pos>, label: &str) -> Vec<Place> {
-    at.map(|at| Place { at, label: label.to_owned() }).into_iter().collect()
+    at.map(|at| Place {
+        at,
+        label: label.to_owned(),
+    })
+    .into_iter()
+    .collect()
 }
 
 fn plain(text: &str) -> String {

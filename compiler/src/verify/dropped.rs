@@ -103,7 +103,11 @@ fn losses(user: &Contract, pack: &Contract) -> (Vec<String>, Severity) {
     if confines(pack) && !confines(user) {
         lost.push("the path confinement (`write_params`)".to_owned());
     }
-    if pack.arg_patterns.iter().any(|p| !user.arg_patterns.iter().any(|own| own.path == p.path)) {
+    if pack
+        .arg_patterns
+        .iter()
+        .any(|p| !user.arg_patterns.iter().any(|own| own.path == p.path))
+    {
         lost.push("some of its `arg_patterns`".to_owned());
     }
     lost.extend(labels(user, pack));
@@ -143,7 +147,9 @@ fn open(
     judge: &Judge<'_>,
 ) -> Option<Example> {
     let found = listed.iter().find(|(server, tool)| {
-        let full = server.as_ref().map(|server| format!("{server}__{}", tool.name));
+        let full = server
+            .as_ref()
+            .map(|server| format!("{server}__{}", tool.name));
         tool.name == user.key || full.as_deref() == Some(&user.key)
     });
     let (server, tool) = match found {

@@ -97,6 +97,8 @@ pub struct Example {
     pub arguments: String,
     /// Texts that untrusted tools returned before the call.
     pub untrusted: Vec<String>,
+    /// How often the same call was made before, in the same moment.
+    pub earlier_calls: u32,
     /// The verdict of the compiled policy.
     pub verdict: Verdict,
     /// The stage that decides, as `check` names it.

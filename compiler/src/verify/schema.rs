@@ -191,7 +191,11 @@ fn put(place: &mut Value, steps: &[Segment], value: Value) {
                 *place = json!({});
             }
             if let Some(object) = place.as_object_mut() {
-                put(object.entry(key.clone()).or_insert(Value::Null), rest, value);
+                put(
+                    object.entry(key.clone()).or_insert(Value::Null),
+                    rest,
+                    value,
+                );
             }
         }
         Segment::Each | Segment::Index(_) => {

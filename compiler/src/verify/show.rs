@@ -59,6 +59,7 @@ impl<'a> Judge<'a> {
             tool: tool.to_owned(),
             arguments,
             untrusted: untrusted.to_vec(),
+            earlier_calls: 0,
             verdict,
             contract,
             decided_at,
