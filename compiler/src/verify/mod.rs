@@ -3,7 +3,19 @@
 //! Knows the resolved policy, the lowered rows and the tools of a lock; knows nothing
 //! of files, terminals or output formats.
 
+mod analysis;
+mod automaton;
+mod bag;
+mod example;
+mod facts;
 mod finding;
+mod leaf;
+mod model;
+mod names;
+mod rules;
+mod search;
+mod theory;
+mod words;
 
 pub use finding::{Example, Finding, Kind, Place, Report, Severity, Share};
 
@@ -63,9 +75,17 @@ pub fn verify(
     tools: &[ListedTool],
     options: &Options,
 ) -> Result<Report, Vec<CompileError>> {
-    let _ = (tools, options);
-    crate::compile(policy)?;
-    Ok(Report::default())
+    let mut analysis = analysis::Analysis::new(policy, tools, options)?;
+    analysis.rules();
+    let mut findings = analysis.findings;
+    findings.sort_by(|a, b| {
+        let key = |finding: &Finding| finding.places.first().map(|place| place.at);
+        (key(a), a.code, &a.message).cmp(&(key(b), b.code, &b.message))
+    });
+    Ok(Report {
+        findings,
+        ..Report::default()
+    })
 }
 
 /// How the verdicts of a tool's calls changed.
