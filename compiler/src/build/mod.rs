@@ -169,14 +169,36 @@ fn thompson(hirs: &[Hir]) -> Result<NFA, String> {
         .map_err(|error| error.to_string())
 }
 
+/// The DFA of one pattern, if it stays small, and whether it only looks at the start of
+/// a text.
+pub(crate) fn pattern_dfa(pattern: &str) -> Option<(dense::DFA<Vec<u32>>, bool)> {
+    let hir = regex_syntax::ParserBuilder::new()
+        .nest_limit(512)
+        .build()
+        .parse(pattern)
+        .ok()?;
+    let properties = hir.properties();
+    let kin = Kin {
+        anchored: properties.look_set_prefix().contains(Look::Start),
+        word_unicode: properties.look_set().contains_word_unicode(),
+    };
+    let nfa = thompson(&[hir]).ok()?;
+    Some((determinize(&nfa, kin, SINGLE_DFA_LIMIT)?, kin.anchored))
+}
+
 /// The DFA in the plan's layout, if it stays below `limit`.
 fn dense_dfa(nfa: &NFA, kin: Kin, limit: usize) -> Option<Vec<u8>> {
+    dfa::encode(&determinize(nfa, kin, limit)?, kin.anchored)
+}
+
+/// The DFA, if it stays below `limit`.
+fn determinize(nfa: &NFA, kin: Kin, limit: usize) -> Option<dense::DFA<Vec<u32>>> {
     let start = if kin.anchored {
         StartKind::Anchored
     } else {
         StartKind::Unanchored
     };
-    let dfa = dense::Builder::new()
+    dense::Builder::new()
         .configure(
             dense::Config::new()
                 .match_kind(MatchKind::All)
@@ -187,6 +209,5 @@ fn dense_dfa(nfa: &NFA, kin: Kin, limit: usize) -> Option<Vec<u8>> {
                 .determinize_size_limit(Some(4 * limit)),
         )
         .build_from_nfa(nfa)
-        .ok()?;
-    dfa::encode(&dfa, kin.anchored)
+        .ok()
 }

@@ -70,9 +70,7 @@ impl Cover<'_> {
                 out.extend(unlabelled(tool, contract));
             }
         }
-        if tool.contract.is_some() || !tool.rules.is_empty() {
-            out.extend(self.by_default(tool));
-        }
+        out.extend(self.by_default(tool));
     }
 
     fn uncovered(&self, tool: &Tool<'_>) -> Finding {
@@ -175,10 +173,14 @@ impl Cover<'_> {
             return;
         }
         let derived = self.words.derive(tool.definition).sinks;
+        // A tool that reads or removes sends nothing to whom its arguments name, unless
+        // they name a place on the net.
+        let keeps = !contract.exfiltrating && (reads(tool) || removes(tool));
         let looked_at = self.looked_at(tool, contract);
         let open: Vec<&Vec<String>> = derived
             .iter()
             .filter(|keys| !looked_at.iter().any(|path| covers(path, keys)))
+            .filter(|keys| !keeps || keys.last().is_none_or(|key| is_link(key)))
             .collect();
         if open.is_empty() {
             return;
@@ -333,13 +335,12 @@ impl Cover<'_> {
                 tools_of.entry(index).or_default().push(tool);
             }
         }
-        let mut seen: HashSet<&str> = HashSet::new();
         for (index, rule) in set.rules.iter().enumerate() {
             let tools = tools_of.get(&index).map_or(&[][..], Vec::as_slice);
             for glob in &rule.tools {
                 let dead =
                     tools.is_empty() || !tools.iter().any(|tool| reach::matches(glob, &tool.full));
-                if dead && seen.insert(&glob.pattern) {
+                if dead {
                     out.push(self.no_tool(&glob.pattern, glob.at, "glob"));
                 }
             }
@@ -507,14 +508,7 @@ fn absent(path: &Path, at: Pos, tools: &[&Tool<'_>], what: &str) -> Option<Findi
 
 /// A tool that reads, with a contract that says nothing of what it returns.
 fn unlabelled(tool: &Tool<'_>, contract: &Contract) -> Option<Finding> {
-    let name = tool.name.to_ascii_lowercase();
-    let first = name
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .find(|word| !word.is_empty());
-    let reads = first.is_some_and(|word| READERS.iter().any(|reader| word == *reader))
-        || camel(tool.name).is_some_and(|word| READERS.contains(&word.as_str()))
-        || tool.definition.read_only_hint == Some(true);
-    (reads && contract.outputs.is_none()).then(|| Finding {
+    (reads(tool) && contract.outputs.is_none()).then(|| Finding {
         code: Code::UNLABELLED_OUTPUT,
         kind: Kind::Coverage,
         severity: Severity::Note,
@@ -528,14 +522,43 @@ fn unlabelled(tool: &Tool<'_>, contract: &Contract) -> Option<Finding> {
     })
 }
 
-/// The first word of a camel-case name.
-fn camel(name: &str) -> Option<String> {
-    let end = name
-        .char_indices()
-        .skip(1)
-        .find(|(_, c)| c.is_ascii_uppercase())?
-        .0;
-    name.get(..end).map(str::to_ascii_lowercase)
+/// Whether the tool reads, going by its name and its hints.
+fn reads(tool: &Tool<'_>) -> bool {
+    tool.definition.read_only_hint == Some(true) || has_word(tool.name, &READERS)
+}
+
+/// Whether the tool removes something, going by its name.
+fn removes(tool: &Tool<'_>) -> bool {
+    has_word(
+        tool.name,
+        &["delete", "remove", "revoke", "unshare", "unsubscribe"],
+    )
+}
+
+/// Whether one of the first two words of a name is one of these: servers often put their
+/// own name in front.
+fn has_word(name: &str, words: &[&str]) -> bool {
+    let spaced: String = name
+        .chars()
+        .flat_map(|c| match c {
+            c if c.is_ascii_uppercase() => [' ', c.to_ascii_lowercase()],
+            c if c.is_ascii_alphanumeric() => ['\0', c],
+            _ => ['\0', ' '],
+        })
+        .filter(|c| *c != '\0')
+        .collect();
+    let mut first = spaced.split_whitespace().take(2);
+    first.any(|word| words.contains(&word))
+}
+
+/// Whether an argument of this name is a place on the net.
+fn is_link(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    [
+        "url", "uri", "webhook", "endpoint", "href", "host", "callback", "proxy",
+    ]
+    .iter()
+    .any(|part| key.contains(part))
 }
 
 /// Whether looking at `path` is looking at the argument with these keys, or at a part of

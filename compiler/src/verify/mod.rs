@@ -3,16 +3,30 @@
 //! Knows the resolved policy, the lowered rows and the tools of a lock; knows nothing
 //! of files, terminals or output formats.
 
+mod analysis;
+mod automaton;
+mod bag;
 mod coverage;
 mod dropped;
+mod example;
+mod facts;
 mod finding;
+mod leaf;
+#[cfg(test)]
+mod lint_tests;
+mod model;
+mod names;
 mod probe;
 mod reach;
+mod rules;
 mod run;
 mod schema;
+mod search;
 mod show;
 mod smells;
 mod suppress;
+mod theory;
+mod words;
 
 pub use finding::{Example, Finding, Kind, Place, Report, Severity, Share};
 pub use run::run;
@@ -73,9 +87,17 @@ pub fn verify(
     tools: &[ListedTool],
     options: &Options,
 ) -> Result<Report, Vec<CompileError>> {
-    let _ = (tools, options);
-    crate::compile(policy)?;
-    Ok(Report::default())
+    let mut analysis = analysis::Analysis::new(policy, tools, options)?;
+    analysis.rules();
+    let mut findings = analysis.findings;
+    findings.sort_by(|a, b| {
+        let key = |finding: &Finding| finding.places.first().map(|place| place.at);
+        (key(a), a.code, &a.message).cmp(&(key(b), b.code, &b.message))
+    });
+    Ok(Report {
+        findings,
+        ..Report::default()
+    })
 }
 
 /// How the verdicts of a tool's calls changed.

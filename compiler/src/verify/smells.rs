@@ -153,13 +153,14 @@ impl Smells<'_> {
             }
             Op::Equals(Scalar::Str(text)) => {
                 texts::literal(text, "equals", &spot, out);
-                self.letter_case_of_value(&spot, text, out);
+                self.letter_case_of_value(&spot, text, Severity::Warning, out);
             }
             Op::In(items) => {
                 for item in items.iter().take(1000) {
                     if let ListItem::Scalar(Scalar::Str(text)) = item {
                         texts::confusable(text, spot.at, "this text", out);
-                        self.letter_case_of_value(&spot, text, out);
+                        // A list may serve other rules too.
+                        self.letter_case_of_value(&spot, text, Severity::Note, out);
                     }
                 }
             }
@@ -421,7 +422,13 @@ impl Smells<'_> {
     }
 
     /// A value of an `equals` or `in` that has other spellings.
-    fn letter_case_of_value(&self, spot: &Spot<'_>, text: &str, out: &mut Vec<Finding>) {
+    fn letter_case_of_value(
+        &self,
+        spot: &Spot<'_>,
+        text: &str,
+        severity: Severity,
+        out: &mut Vec<Finding>,
+    ) {
         if spot.lets || spot.view != View::Value {
             return;
         }
@@ -433,7 +440,10 @@ impl Smells<'_> {
         if let Some(host) = probe::hosts(&sample).into_iter().find(whole) {
             let upper = upper(&sample, (host.start, host.end));
             if upper != text {
-                out.push(other_case(spot, text, &upper, "a host"));
+                out.push(Finding {
+                    severity,
+                    ..other_case(spot, text, &upper, "a host")
+                });
             }
         } else if holds_sql(spot.path)
             && KEYWORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
@@ -443,7 +453,10 @@ impl Smells<'_> {
             } else {
                 text.to_ascii_lowercase()
             };
-            out.push(other_case(spot, text, &other, "SQL"));
+            out.push(Finding {
+                severity,
+                ..other_case(spot, text, &other, "SQL")
+            });
         }
     }
 
