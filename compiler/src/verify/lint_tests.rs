@@ -166,7 +166,7 @@ fn line_breaks_are_known() {
     assert_eq!(contract("[^;&|]+"), [("B0816", 3)]);
     assert_eq!(contract(r"[^;&|\n]+"), []);
     assert_eq!(contract("[a-z ]+"), []);
-    assert_eq!(contract(r"[^@]+@corp\.com"), [("B0814", 3)]);
+    assert_eq!(contract(r"[^,]+@corp\.com"), [("B0814", 3)]);
     assert_eq!(contract(r"[^@\s,]+@corp\.com"), []);
 }
 

@@ -429,7 +429,7 @@ impl Smells<'_> {
         severity: Severity,
         out: &mut Vec<Finding>,
     ) {
-        if spot.lets || spot.view != View::Value {
+        if spot.lets || spot.view != View::Value || text.starts_with('*') {
             return;
         }
         let sample = Sample::of(text);
