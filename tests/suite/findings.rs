@@ -213,7 +213,7 @@ fn sarif_is_valid() {
             ("broken.yaml", "a: 1\n"),
         ],
     );
-    let mut documents = Vec::new();
+    let mut documents: Vec<Value> = Vec::new();
     for args in [
         &["p q.yaml", "--tools", "t.json"][..],
         &["clean.yaml"],
