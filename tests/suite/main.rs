@@ -22,4 +22,7 @@ mod documents;
 mod e2e;
 mod engine;
 mod equivalence;
+mod findings;
+mod policy_tests;
+mod schema;
 mod vectors;

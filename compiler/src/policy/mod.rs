@@ -41,6 +41,8 @@ pub struct Policy {
     pub files: Vec<String>,
     /// Contracts in force, at most one for each key and layer, sorted by key, then layer.
     pub contracts: Vec<Contract>,
+    /// Contracts of packs that an entry of the user replaces whole. They decide nothing.
+    pub replaced: Vec<Contract>,
     /// The ordered rules; `None` when the policy has no `rules` and no `defaults`
     /// section, and so no opinion at that stage.
     pub rules: Option<RuleSet>,

@@ -4,7 +4,8 @@
 mod contract;
 mod contracts;
 mod decode;
-mod dialect;
+pub(crate) mod dialect;
+mod document;
 mod heuristics;
 mod lists;
 mod matching;
@@ -19,6 +20,7 @@ mod suggest;
 mod yaml;
 
 pub(crate) use contract::Entry;
+pub use document::{Document, Item};
 pub(crate) use rules::{Defaults, check_glob};
 pub(crate) use suggest::nearest;
 
@@ -93,6 +95,33 @@ pub(crate) fn pack_file(file: u32, sources: &SourceMap, sink: &mut Sink) -> Pack
 /// Reads the file of heuristics.
 pub(crate) fn heuristics_file(file: u32, sources: &SourceMap, sink: &mut Sink) -> Heuristics {
     native_tree(file, sources, sink, heuristics::read)
+}
+
+/// Where the scalars of a file stand, in order: what is not in one of them may be a
+/// comment.
+pub(crate) fn scalars(file: u32, sources: &SourceMap) -> Vec<Span> {
+    let mut sink = Sink::default();
+    let Some(root) = sources
+        .file(file)
+        .and_then(|source| yaml::read(file, source, &mut sink))
+    else {
+        return Vec::new();
+    };
+    let mut out = Vec::new();
+    let mut open = vec![&root];
+    while let Some(node) = open.pop() {
+        match &node.value {
+            Value::Scalar(_) => out.push(node.span),
+            Value::List(items) => open.extend(items),
+            Value::Map(entries) => {
+                for (key, value) in entries {
+                    open.extend([key, value]);
+                }
+            }
+        }
+    }
+    out.sort_unstable();
+    out
 }
 
 fn native_tree<T: Default>(

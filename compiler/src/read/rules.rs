@@ -3,7 +3,9 @@
 
 use super::File;
 use super::decode::Cx;
-use super::dialect::{Dialect, RULES_KEYS};
+use super::dialect::{
+    APPROVAL_KEYS, AUDIT_KEYS, DEFAULT_KEYS, Dialect, NATIVE_RULE_KEYS, RULE_KEYS, RULES_KEYS,
+};
 use super::lists::Lists;
 use super::matching;
 use super::node::{Node, Value};
@@ -80,9 +82,9 @@ fn rules(cx: &mut Cx<'_>, lists: &mut Lists, node: &Node) -> Vec<Rule> {
 /// One rule. `None` if it is not complete; what is wrong has been reported.
 fn rule(cx: &mut Cx<'_>, lists: &mut Lists, node: &Node) -> Option<Rule> {
     let known: &[&str] = if cx.dialect == Dialect::Native {
-        &["tool", "match", "when", "action", "reason"]
+        NATIVE_RULE_KEYS
     } else {
-        &["tool", "match", "action", "reason"]
+        RULE_KEYS
     };
     let fields = cx.fields(node, "this rule", known)?;
     let start = first_line(cx, node.span);
@@ -287,8 +289,7 @@ pub(super) fn parsed<T>(
 
 fn defaults(cx: &mut Cx<'_>, node: &Node) -> Defaults {
     let mut defaults = Defaults::default();
-    let known = ["onDestructiveHint", "onUnknown"];
-    let Some(fields) = cx.fields(node, "`defaults`", &known) else {
+    let Some(fields) = cx.fields(node, "`defaults`", DEFAULT_KEYS) else {
         return defaults;
     };
     if let Some(node) = fields.get("onDestructiveHint") {
@@ -305,7 +306,7 @@ fn defaults(cx: &mut Cx<'_>, node: &Node) -> Defaults {
 }
 
 fn audit(cx: &mut Cx<'_>, node: &Node) -> Option<(String, Span)> {
-    let fields = cx.fields(node, "`audit`", &["path"])?;
+    let fields = cx.fields(node, "`audit`", AUDIT_KEYS)?;
     let node = fields.get("path")?;
     let path = cx.some_text(node, "`path` of `audit`")?;
     Some((path.to_owned(), node.span))
@@ -313,8 +314,7 @@ fn audit(cx: &mut Cx<'_>, node: &Node) -> Option<(String, Span)> {
 
 /// Checks `approval:`; its settings belong to the predecessor's own store.
 fn approval(cx: &mut Cx<'_>, node: &Node) {
-    let known = ["path", "timeoutSeconds", "pollIntervalMs"];
-    let Some(fields) = cx.fields(node, "`approval`", &known) else {
+    let Some(fields) = cx.fields(node, "`approval`", APPROVAL_KEYS) else {
         return;
     };
     if let Some(node) = fields.get("path") {

@@ -99,10 +99,13 @@ pub(crate) fn load_with(
         all.extend(of_packs.flatten());
         all
     };
+    let assertions = assertions(&mut files, &mut packs);
+    let (contracts, replaced) = layers::contracts(&mut files, packs, &mut sink);
     let policy = Policy {
-        assertions: assertions(&mut files, &mut packs),
+        assertions,
         files: sources.files().iter().map(|f| f.name.clone()).collect(),
-        contracts: layers::contracts(&mut files, packs, &mut sink),
+        contracts,
+        replaced,
         rules: rules(&mut files, &sources, &mut sink),
         heuristics,
         servers: servers(&mut files, &mut sink),
@@ -118,6 +121,14 @@ pub(crate) fn load_with(
         policy,
         warnings: diagnostics,
     })
+}
+
+/// The built-in heuristics, whether or not a policy uses them.
+pub(crate) fn builtin_heuristics() -> Option<bouncer_runtime::tools::Heuristics> {
+    let file = packs::heuristics()?;
+    let (mut sources, mut sink) = (SourceMap::default(), Sink::default());
+    let index = sources.add(file.name, file.text);
+    Some(read::heuristics_file(index, &sources, &mut sink))
 }
 
 /// The rules of all files in order, and the defaults that they agree on.

@@ -8,23 +8,35 @@ mod automaton;
 mod bag;
 mod change;
 mod cost;
+mod coverage;
+mod dropped;
 mod example;
 mod excluded;
 mod exfiltration;
 mod facts;
 mod finding;
 mod leaf;
+#[cfg(test)]
+mod lint_tests;
 mod model;
 mod names;
 mod property;
+mod probe;
+mod reach;
 mod rules;
+mod run;
+mod schema;
 mod search;
 mod stages;
+mod show;
+mod smells;
+mod suppress;
 mod theory;
 mod ways;
 mod words;
 
 pub use finding::{Example, Finding, Kind, Place, Report, Severity, Share};
+pub use run::run;
 
 use crate::CompileError;
 use crate::condition;
