@@ -186,6 +186,31 @@ pub(crate) fn pattern_dfa(pattern: &str) -> Option<(dense::DFA<Vec<u32>>, bool)>
     Some((determinize(&nfa, kin, SINGLE_DFA_LIMIT)?, kin.anchored))
 }
 
+/// What a pattern costs that is too large for a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PatternCost {
+    /// States that are followed at the same time, at worst.
+    pub states: usize,
+    /// The size, in bytes, that its table would exceed.
+    pub limit: usize,
+}
+
+/// What a pattern costs; `None` if it has a table, or does not parse.
+pub(crate) fn pattern_cost(pattern: &str) -> Option<PatternCost> {
+    if pattern_dfa(pattern).is_some() {
+        return None;
+    }
+    let hir = regex_syntax::ParserBuilder::new()
+        .nest_limit(512)
+        .build()
+        .parse(pattern)
+        .ok()?;
+    Some(PatternCost {
+        states: thompson(&[hir]).ok()?.states().len(),
+        limit: SINGLE_DFA_LIMIT,
+    })
+}
+
 /// The DFA in the plan's layout, if it stays below `limit`.
 fn dense_dfa(nfa: &NFA, kin: Kin, limit: usize) -> Option<Vec<u8>> {
     dfa::encode(&determinize(nfa, kin, limit)?, kin.anchored)

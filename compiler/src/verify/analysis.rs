@@ -123,6 +123,30 @@ impl<'p> Analysis<'p> {
         Some(None)
     }
 
+    /// Whether a rule decides the whole call, and not only the pick: no other pick is
+    /// decided more strictly, or as strictly by an earlier rule.
+    pub fn decides(&mut self, rule: u32, assignment: &Assignment) -> Option<bool> {
+        let picks = assignment.picks()?;
+        if picks.len() == 1 {
+            return Some(true);
+        }
+        let action = self.model.action(rule);
+        let fallback = self.fallback(&assignment.tool);
+        for pick in picks {
+            let stricter = match self.decider(&pick, &|_| true)? {
+                Some(by) => {
+                    let other = self.model.action(by);
+                    other > action || (other == action && by < rule)
+                }
+                None => fallback > action,
+            };
+            if stricter {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
     pub fn push(
         &mut self,
         (code, kind): (Code, Kind),
@@ -148,7 +172,7 @@ impl<'p> Analysis<'p> {
         let (why, help) = if self.theory.budget == 0 {
             (
                 "the budget for the whole analysis is used up".to_owned(),
-                "give it more with `--budget`, or verify the files one by one",
+                "verify the files one by one",
             )
         } else if let Some(pattern) = self.theory.too_large() {
             (

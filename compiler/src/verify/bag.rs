@@ -19,6 +19,12 @@ pub(super) struct Demand {
     pub bag: Vec<(FactId, Mode, bool, bool)>,
     /// Of the number of leaves.
     pub count: Vec<Claim>,
+    /// Of every leaf there is, if there is any.
+    pub each: Vec<Claim>,
+    /// Of some leaf.
+    pub some: Vec<Claim>,
+    /// There may be none.
+    pub absent: bool,
 }
 
 /// The leaves of one path; the first is the picked one.
@@ -31,14 +37,18 @@ impl Theory {
         let Some(numbers) = numbers else {
             return Answer::Unknown;
         };
-        let empty_is_fine = demand.pick.iter().all(|(_, _, holds)| !holds)
+        let empty_is_fine = demand.some.is_empty()
+            && demand.pick.iter().all(|(_, _, holds)| !holds)
             && demand.bag.iter().all(|(_, _, _, holds)| !holds)
             && numbers.contains(&0);
         if empty_is_fine {
             return Answer::Found(Vec::new());
         }
-        let mut every: Vec<Claim> = Vec::new();
-        let mut some: Vec<Claim> = Vec::new();
+        if demand.absent {
+            return Answer::Empty;
+        }
+        let mut every = demand.each.clone();
+        let mut some = demand.some.clone();
         for (fact, mode, all, holds) in &demand.bag {
             match (all, holds) {
                 (true, true) => every.push((*fact, *mode, true)),

@@ -186,6 +186,16 @@ impl<'p> Judge<'p> {
         Some(calls)
     }
 
+    /// The compiled policy.
+    pub fn plan(&self) -> Plan {
+        self.open.gate.plan().clone()
+    }
+
+    /// A listed tool's definition.
+    pub fn definition(&self, tool: usize) -> Option<&'p ToolDefinition> {
+        self.tools.get(tool).map(|(_, definition)| definition)
+    }
+
     /// Whether a listed tool's unmatched calls fall under `onDestructiveHint`.
     pub fn is_destructive(&self, tool: usize) -> bool {
         self.tools.get(tool).is_some_and(|(_, definition)| {

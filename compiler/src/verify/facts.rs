@@ -6,7 +6,7 @@ use crate::emit::rules::class;
 use crate::lower::{Mode, Step, steps};
 use crate::policy::{Op, Path, Quantifier, SqlDialect, Subject, Test, View};
 use bouncer_runtime::plan::format::{
-    TEST_CLASS_EQUALITY, TEST_CLASS_OWN, TEST_CLASS_TEXT, VIEW_CALLS, VIEW_COUNT, VIEW_VALUE,
+    TEST_CLASS_EQUALITY, TEST_CLASS_TEXT, VIEW_CALLS, VIEW_COUNT, VIEW_VALUE,
 };
 use std::collections::HashMap;
 
@@ -19,6 +19,13 @@ pub(super) enum Look {
     SqlVerb(SqlDialect),
     SqlTable(SqlDialect),
     Provenance,
+    /// The text as it stands, as constraints see it.
+    Raw,
+    /// Whether every destination in the text is on a list.
+    Trusted,
+    /// Whether the text was seen in untrusted output, and a destination in it is not on
+    /// the list.
+    Tainted,
     /// How many leaves there are.
     Count,
     /// How many attempts there were, within a window of milliseconds (0: ever).
@@ -98,6 +105,32 @@ impl Facts {
         id
     }
 
+    /// The number of a question that no rule asks.
+    pub fn asked(&mut self, path: &Path, look: Look, op: Op) -> FactId {
+        let path = self.path_id(path);
+        self.asked_at(path, look, op)
+    }
+
+    /// The same, at a numbered path.
+    pub fn asked_at(&mut self, path: u32, look: Look, op: Op) -> FactId {
+        self.number(Fact {
+            path,
+            look,
+            op,
+            class: Class::Own,
+        })
+    }
+
+    fn number(&mut self, fact: Fact) -> FactId {
+        let key = (fact.path, fact.look, format!("{:?}", fact.op));
+        let fresh = self.facts.len() as FactId;
+        let id = *self.index.entry(key).or_insert(fresh);
+        if id == fresh {
+            self.facts.push(fact);
+        }
+        id
+    }
+
     /// The literal of a test as a rule of the given kind reads it.
     pub fn literal(&mut self, test: &Test, negated: bool, permissive: bool) -> Lit {
         let mode = match (permissive, negated) {
@@ -123,21 +156,16 @@ impl Facts {
                 (u32::MAX, Look::Calls(window_ms.unwrap_or(0)), VIEW_CALLS)
             }
         };
-        let key = (path, look, format!("{:?}", test.op));
-        let fresh = self.facts.len() as FactId;
-        let fact = *self.index.entry(key).or_insert(fresh);
-        if fact == fresh {
-            self.facts.push(Fact {
-                path,
-                look,
-                op: test.op.clone(),
-                class: match class(&test.op, view) {
-                    TEST_CLASS_TEXT => Class::Text,
-                    TEST_CLASS_EQUALITY => Class::Equality,
-                    TEST_CLASS_OWN | _ => Class::Own,
-                },
-            });
-        }
+        let fact = self.number(Fact {
+            path,
+            look,
+            op: test.op.clone(),
+            class: match class(&test.op, view) {
+                TEST_CLASS_TEXT => Class::Text,
+                TEST_CLASS_EQUALITY => Class::Equality,
+                _ => Class::Own,
+            },
+        });
         let atom = match (look, test.quantifier) {
             (Look::Count, _) => Atom::Count(fact, mode),
             (Look::Calls(_), _) => Atom::Calls(fact, mode),

@@ -10,6 +10,7 @@ use crate::policy::{Compare, ListItem, Op, Scalar, TypeName};
 use bouncer_runtime::plan::literals::canonical_number;
 use bouncer_runtime::{Label, address, number, path, sql, text};
 use std::cmp::Ordering;
+use std::ops::ControlFlow;
 
 /// A scalar.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,26 +42,6 @@ pub(super) struct Leaf {
     /// It stands inside an object at the path's end.
     pub through: bool,
     pub seen: Seen,
-}
-
-impl Leaf {
-    /// A leaf that stands at its path as it is.
-    pub const fn new(value: Value) -> Self {
-        Self {
-            value,
-            through: false,
-            seen: Seen::Nowhere,
-        }
-    }
-
-    /// Whether the leaf stands where it seems to, and reads as it is written.
-    pub fn is_plain(&self) -> bool {
-        !self.through
-            && match &self.value {
-                Value::Text(raw) => is_plain_text(raw),
-                _ => true,
-            }
-    }
 }
 
 /// Whether a text is its own plain form and has no other.
@@ -180,7 +161,85 @@ pub(super) fn outcome(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option
             };
             Some(Outcome::of(Some(labels.contains(&label)), leaf.through))
         }
+        Look::Raw => Some(same_everywhere(constrained(fact, leaf, table)?)),
+        Look::Trusted => {
+            let trusted = leaf.seen == Seen::Trusted || is_listed(fact, leaf);
+            Some(same_everywhere(trusted))
+        }
+        Look::Tainted => {
+            let tainted = leaf.seen == Seen::Untrusted && !is_listed(fact, leaf);
+            Some(same_everywhere(tainted))
+        }
         Look::Count | Look::Calls(_) => None,
+    }
+}
+
+/// The outcome of what is not asked by rules, and has no reading.
+const fn same_everywhere(holds: bool) -> Outcome {
+    Outcome {
+        plain: holds,
+        any: holds,
+        all: holds,
+        maybe: holds,
+    }
+}
+
+/// The JSON text of a scalar; a text's own.
+fn own_text(value: &Value) -> &str {
+    match value {
+        Value::Text(text) | Value::Number(text) => text,
+        Value::Bool(true) => "true",
+        Value::Bool(false) => "false",
+        Value::Null => "null",
+    }
+}
+
+/// Whether a leaf satisfies a constraint.
+fn constrained(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option<bool> {
+    if leaf.through || leaf.value == Value::Null {
+        return Some(false);
+    }
+    let text = own_text(&leaf.value);
+    match &fact.op {
+        Op::Within(prefixes) => Some(prefixes.iter().any(|prefix| path::within(text, prefix))),
+        _ => table?.matches(text),
+    }
+}
+
+/// Whether every destination in a leaf is on the fact's list.
+fn is_listed(fact: &Fact, leaf: &Leaf) -> bool {
+    let Op::In(items) = &fact.op else {
+        return false;
+    };
+    let mut all = true;
+    let _ = address::destinations(own_text(&leaf.value), &mut |destination| {
+        let plain = !destination.chars().any(char::is_control);
+        all = plain && items.iter().any(|item| trusts(item, destination));
+        if all {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    });
+    all
+}
+
+fn trusts(item: &ListItem, destination: &str) -> bool {
+    match item {
+        ListItem::Scalar(Scalar::Str(text)) => text.eq_ignore_ascii_case(destination),
+        ListItem::Scalar(_) => false,
+        ListItem::AtDomain(domain) => address::pattern_domain(destination)
+            .is_some_and(|found| found.eq_ignore_ascii_case(domain)),
+        ListItem::Below(domain) => {
+            let mut host = String::new();
+            address::host(destination, &mut host).is_ok()
+                && host.match_indices('.').any(|(at, _)| {
+                    at > 0
+                        && host
+                            .get(at + 1..)
+                            .is_some_and(|parent| parent.eq_ignore_ascii_case(domain))
+                })
+        }
     }
 }
 

@@ -6,9 +6,13 @@
 mod analysis;
 mod automaton;
 mod bag;
+mod change;
+mod cost;
 mod coverage;
 mod dropped;
 mod example;
+mod excluded;
+mod exfiltration;
 mod facts;
 mod finding;
 mod leaf;
@@ -16,16 +20,19 @@ mod leaf;
 mod lint_tests;
 mod model;
 mod names;
+mod property;
 mod probe;
 mod reach;
 mod rules;
 mod run;
 mod schema;
 mod search;
+mod stages;
 mod show;
 mod smells;
 mod suppress;
 mod theory;
+mod ways;
 mod words;
 
 pub use finding::{Example, Finding, Kind, Place, Report, Severity, Share};
@@ -89,6 +96,17 @@ pub fn verify(
 ) -> Result<Report, Vec<CompileError>> {
     let mut analysis = analysis::Analysis::new(policy, tools, options)?;
     analysis.rules();
+    let all: Vec<Assertion> = policy
+        .assertions
+        .iter()
+        .chain(&options.assertions)
+        .cloned()
+        .collect();
+    analysis.schemas();
+    analysis.exfiltration();
+    analysis.cost();
+    let proved = analysis.assertions(&all);
+    let steps = options.budget.saturating_sub(analysis.theory.budget);
     let mut findings = analysis.findings;
     findings.sort_by(|a, b| {
         let key = |finding: &Finding| finding.places.first().map(|place| place.at);
@@ -96,6 +114,8 @@ pub fn verify(
     });
     Ok(Report {
         findings,
+        steps,
+        proved,
         ..Report::default()
     })
 }
@@ -166,8 +186,5 @@ pub fn diff(
     tools: &[ListedTool],
     options: &Options,
 ) -> Result<Vec<ToolDiff>, Vec<CompileError>> {
-    let _ = (tools, options);
-    crate::compile(old)?;
-    crate::compile(new)?;
-    Ok(Vec::new())
+    change::diff(old, new, tools, options)
 }

@@ -69,6 +69,14 @@ impl Glob {
         Self { pattern, kind }
     }
 
+    /// The glob that matches every name.
+    pub fn everything() -> Self {
+        Self {
+            pattern: "*".to_owned(),
+            kind: GLOB_STAR,
+        }
+    }
+
     pub fn is_exact(&self) -> bool {
         self.kind == GLOB_EXACT
     }
@@ -139,6 +147,8 @@ pub(super) struct Names {
     pub listed: Vec<Tool>,
     /// Whole names that the policies mention.
     mentioned: Vec<Tool>,
+    /// Those that rules name.
+    ruled: Vec<Tool>,
 }
 
 /// Which tools are meant.
@@ -153,10 +163,12 @@ pub(super) enum Universe {
 impl Names {
     pub fn new(policies: &[&Policy], tools: &[ListedTool]) -> Self {
         let mut keys: BTreeSet<(Option<String>, String)> = BTreeSet::new();
+        let mut ruled = BTreeSet::new();
         for policy in policies {
             for rule in policy.rules.iter().flat_map(|set| &set.rules) {
                 for glob in rule.tools.iter().map(Glob::of).filter(Glob::is_exact) {
                     let tool = Tool::of_full(&glob.pattern);
+                    ruled.insert((tool.server.clone(), tool.tool.clone()));
                     keys.insert((tool.server, tool.tool));
                 }
             }
@@ -178,6 +190,10 @@ impl Names {
                 .iter()
                 .map(|(server, tool)| Tool::new(server.as_deref(), tool))
                 .collect(),
+            ruled: ruled
+                .iter()
+                .map(|(server, tool)| Tool::new(server.as_deref(), tool))
+                .collect(),
             ..Self::default()
         }
     }
@@ -189,6 +205,11 @@ impl Names {
             self.globs.push(glob);
         }
         id
+    }
+
+    /// Whole names that the policies mention.
+    pub fn mentioned(&self) -> &[Tool] {
+        &self.mentioned
     }
 
     /// The glob that matches one name only.
@@ -250,11 +271,11 @@ impl Names {
                 Answer::Empty
             };
         }
-        if let Some(tool) = of(&self.mentioned) {
+        if let Some(tool) = of(&self.ruled) {
             return Answer::Found(tool);
         }
         for glob in exact {
-            for part in ["x", "tool", "y1", "z", "s__x"] {
+            for part in ["tool", "x", "y1", "z", "s__tool"] {
                 let name = glob.pattern.replace('*', part);
                 if !name.contains(['?', '[']) && self.fits(must, not, &name) {
                     return Answer::Found(Tool::of_full(&name));

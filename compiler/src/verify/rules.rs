@@ -103,7 +103,11 @@ impl Analysis<'_> {
     fn standing(&mut self, rule: u32) -> Standing {
         let live = self.seek_rule(rule, &|other| other < rule, Level::Plain);
         if let Answer::Found(assignment) = live {
-            return Standing::Decides(assignment);
+            return if self.decides(rule, &assignment) == Some(true) {
+                Standing::Decides(assignment)
+            } else {
+                Standing::Unknown
+            };
         }
         match self.seek_rule(rule, &|_| false, Level::Plain) {
             Answer::Empty => {
@@ -237,7 +241,7 @@ impl Analysis<'_> {
         }
         let globs = self.globs(rule);
         let universe = self.universe(&globs);
-        let mut misses = |analysis: &mut Self, level| {
+        let misses = |analysis: &mut Self, level| {
             analysis.seek(
                 &[&globs],
                 &[&[Row::new()]],
@@ -569,7 +573,7 @@ impl Analysis<'_> {
             let later = self.model.action(other);
             match self.seek_both(rule, other, &|earlier| earlier < rule) {
                 Answer::Empty => {}
-                Answer::Found(assignment) => {
+                Answer::Found(assignment) if self.decides(rule, &assignment) == Some(true) => {
                     let example = self.decided_by(&assignment, rule);
                     let places = vec![
                         self.model.place(rule, format!("decides: `{action}`")),
@@ -583,7 +587,7 @@ impl Analysis<'_> {
                         example,
                     );
                 }
-                Answer::Unknown => {
+                Answer::Found(_) | Answer::Unknown => {
                     let places = vec![
                         self.model.place(rule, "this rule"),
                         self.model.place(other, "and this one"),

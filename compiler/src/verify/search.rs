@@ -6,7 +6,7 @@
 
 use super::bag::{Bag, Demand};
 use super::facts::{Atom, Claim, FactId, Lit};
-use super::leaf::counted;
+use super::leaf::{Leaf, counted};
 use super::names::{Names, Tool, Universe};
 use super::theory::{Answer, Level, Theory, contradicts};
 use crate::lower::Mode;
@@ -31,6 +31,38 @@ pub(super) struct Assignment {
     pub bags: BTreeMap<u32, Bag>,
     /// Attempts, this one included.
     pub calls: u64,
+}
+
+/// Ways of picking leaves of one call that are tried.
+const MOST_PICKS: usize = 64;
+
+impl Assignment {
+    /// The same call with every way of picking leaves; `None` if there are too many.
+    pub fn picks(&self) -> Option<Vec<Self>> {
+        let mut picks = vec![self.clone()];
+        for (path, bag) in &self.bags {
+            let mut leaves: Vec<&Leaf> = bag.iter().collect();
+            leaves.sort_unstable();
+            leaves.dedup();
+            if leaves.len() < 2 {
+                continue;
+            }
+            let mut more = Vec::new();
+            for pick in &picks {
+                for leaf in &leaves {
+                    let at = bag.iter().position(|other| other == *leaf)?;
+                    let mut other = pick.clone();
+                    other.bags.get_mut(path)?.swap(0, at);
+                    more.push(other);
+                }
+            }
+            picks = more;
+            if picks.len() > MOST_PICKS {
+                return None;
+            }
+        }
+        Some(picks)
+    }
 }
 
 /// What is asked of a call.
@@ -104,7 +136,7 @@ impl Wanted {
             let demand = wanted.demands.entry(path).or_default();
             std::mem::take(demand)
         };
-        let mut put = |wanted: &mut Self, fact: FactId, demand: Demand| {
+        let put = |wanted: &mut Self, fact: FactId, demand: Demand| {
             let path = theory.facts.get(fact).map_or(u32::MAX, |fact| fact.path);
             wanted.demands.insert(path, demand);
         };
@@ -154,6 +186,21 @@ impl Wanted {
                 !contradicts(&self.calls)
             }
         }
+    }
+
+    /// Asks something of every leaf of a path, if there is any.
+    pub fn each(&mut self, path: u32, claim: Claim) {
+        self.demands.entry(path).or_default().each.push(claim);
+    }
+
+    /// Asks something of some leaf of a path.
+    pub fn some(&mut self, path: u32, claim: Claim) {
+        self.demands.entry(path).or_default().some.push(claim);
+    }
+
+    /// Asks for no leaf at a path.
+    pub fn absent(&mut self, path: u32) {
+        self.demands.entry(path).or_default().absent = true;
     }
 
     /// Whether a literal is asked for already.

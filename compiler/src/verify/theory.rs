@@ -9,7 +9,10 @@
 
 mod limits;
 mod numbers;
+mod schema;
 mod texts;
+
+pub(super) use schema::at_path;
 
 use super::automaton::Table;
 use super::facts::{Claim, Fact, FactId, Facts, Look};
@@ -197,14 +200,23 @@ impl Theory {
                 all: Answer::Unknown,
             };
         }
-        let is_origin = |theory: &Self, id: FactId| {
-            theory
-                .facts
-                .get(id)
-                .is_some_and(|fact| fact.look == Look::Provenance)
+        let of = |theory: &Self, look: Look| -> Vec<Claim> {
+            let same = |claim: &&Claim| {
+                theory
+                    .facts
+                    .get(claim.0)
+                    .is_some_and(|fact| fact.look == look)
+            };
+            claims.iter().filter(same).copied().collect()
         };
-        let (origin, rest): (Vec<Claim>, Vec<Claim>) =
-            claims.iter().partition(|claim| is_origin(self, claim.0));
+        let origin = of(self, Look::Provenance);
+        let (trusted, tainted) = (of(self, Look::Trusted), of(self, Look::Tainted));
+        let about = [origin.as_slice(), &trusted, &tainted].concat();
+        let text: Vec<Claim> = claims
+            .iter()
+            .filter(|claim| !about.contains(claim))
+            .copied()
+            .collect();
         let mut plain = Answer::Empty;
         let mut all = Answer::Empty;
         for (seen, real) in [
@@ -216,12 +228,27 @@ impl Theory {
             let possible = match seen {
                 Seen::Nowhere => true,
                 // Without claims about it, nothing has to have been seen.
-                _ if origin.is_empty() => false,
+                _ if about.is_empty() => false,
                 Seen::Untrusted => true,
                 Seen::Observed => self.can_observe,
                 Seen::Trusted => self.can_trust,
             };
             if !possible {
+                continue;
+            }
+            // What lists say matters only for what trust or taint does not settle.
+            let mut rest = text.clone();
+            if seen != Seen::Trusted {
+                rest.extend_from_slice(&trusted);
+            } else if trusted.iter().any(|(_, _, holds)| !holds) {
+                continue;
+            }
+            if seen == Seen::Untrusted {
+                if self.both_listed_and_not(&trusted, &tainted) {
+                    continue;
+                }
+                rest.extend_from_slice(&tainted);
+            } else if tainted.iter().any(|(_, _, holds)| *holds) {
                 continue;
             }
             for through in [false, true] {
@@ -241,16 +268,28 @@ impl Theory {
             }
         }
         // Where the record is incomplete, nobody can say that something was not seen.
-        if all == Answer::Empty && !origin.is_empty() {
+        let tainted = tainted.iter().any(|(_, _, holds)| *holds);
+        if all == Answer::Empty && !origin.is_empty() && !tainted {
             let unclear = Outcome::of(None, false);
             if origin
                 .iter()
                 .all(|(_, mode, holds)| unclear.in_mode(*mode) == *holds)
             {
+                let rest = [text.as_slice(), &trusted].concat();
                 all = self.hidden(&rest, false, Seen::Nowhere, false);
             }
         }
         Leaves { plain, all }
+    }
+
+    /// Whether a text would have to be on a list and not on the same list.
+    fn both_listed_and_not(&self, trusted: &[Claim], tainted: &[Claim]) -> bool {
+        let list = |claim: &Claim| self.facts.get(claim.0).map(|fact| &fact.op);
+        trusted.iter().any(|one| {
+            tainted
+                .iter()
+                .any(|other| one.2 == other.2 && list(one) == list(other))
+        })
     }
 
     /// Plain leaves. `real`: a conversation can be made in which the leaf was so seen.
@@ -303,7 +342,12 @@ impl Theory {
             .iter()
             .filter_map(|claim| self.facts.get(claim.0))
             .map(|fact| fact.look)
-            .filter(|look| *look != Look::Value)
+            .filter(|look| {
+                !matches!(
+                    look,
+                    Look::Value | Look::Raw | Look::Trusted | Look::Tainted
+                )
+            })
             .collect();
         looks.sort_unstable();
         looks.dedup();

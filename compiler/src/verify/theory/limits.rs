@@ -60,7 +60,23 @@ impl Theory {
         let Some(fact) = self.facts.get(id) else {
             return Limit::Anything;
         };
-        let viewed = fact.look != Look::Value;
+        if matches!(fact.look, Look::Trusted | Look::Tainted) {
+            // Whether the text has to be one that is trusted.
+            let listed = matches!(want, Want::Yes | Want::Perhaps) == (fact.look == Look::Trusted);
+            let pattern = trusted_part(&fact.op);
+            return match (listed, pattern) {
+                (false, _) => Limit::Anything,
+                (true, None) => Limit::Nothing,
+                (true, Some(pattern)) => match self.table(&pattern) {
+                    Some(table) => Limit::Pattern(Constraint {
+                        table,
+                        wanted: true,
+                    }),
+                    None => Limit::Anything,
+                },
+            };
+        }
+        let viewed = !matches!(fact.look, Look::Value | Look::Raw);
         let wanted = matches!(want, Want::Yes | Want::Perhaps);
         let (pattern, exact) = match &fact.op {
             Op::Contains(text) => (escape(text), true),
@@ -128,6 +144,21 @@ impl Theory {
             .map(|(id, mode, holds)| (*id, single(*mode, *holds)))
             .collect()
     }
+}
+
+/// What a text holds of which every destination is on the list.
+fn trusted_part(op: &Op) -> Option<String> {
+    let Op::In(items) = op else { return None };
+    let parts: Vec<String> = items
+        .iter()
+        .filter_map(|item| match item {
+            ListItem::Scalar(Scalar::Str(text)) => Some(format!("(?:{})", escape(text))),
+            ListItem::Scalar(_) => None,
+            ListItem::AtDomain(domain) => Some(format!("@(?:{})", escape(domain))),
+            ListItem::Below(domain) => Some(format!(r"\.(?:{})|[^\x00-\x7f]", escape(domain))),
+        })
+        .collect();
+    (!parts.is_empty()).then(|| format!("(?i){}", parts.join("|")))
 }
 
 fn bounds(op: &Op, viewed: bool) -> Bounds {

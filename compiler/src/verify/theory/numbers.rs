@@ -17,6 +17,9 @@ const MOST_TRIES: usize = 24;
 
 impl Theory {
     pub(super) fn number(&mut self, claims: &[Claim], through: bool) -> Answer<Value> {
+        if self.paths_contradict(claims, through) {
+            return Answer::Empty;
+        }
         let mut textual = false;
         let mut bounds: Vec<String> = Vec::new();
         for (id, mode, holds) in claims {
@@ -29,13 +32,28 @@ impl Theory {
             textual |= matches!(
                 fact.op,
                 Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) | Op::Within(_)
-            ) && fact.look == Look::Value;
+            ) && matches!(fact.look, Look::Value | Look::Raw)
+                || matches!(fact.look, Look::Trusted | Look::Tainted);
             named(&fact.op, &mut bounds);
         }
         let mut candidates = regions(&bounds, claims.len());
         let mut tried_all = !textual;
         if textual {
-            let limits = self.limits(Self::as_single(claims));
+            // Other questions about numbers have no pattern.
+            let asked: Vec<Claim> = claims
+                .iter()
+                .filter(|(id, mode, _)| {
+                    self.facts.get(*id).is_some_and(|fact| {
+                        settles_numbers(fact, *mode).is_none()
+                            && matches!(
+                                fact.op,
+                                Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_)
+                            )
+                    })
+                })
+                .copied()
+                .collect();
+            let limits = self.limits(Self::as_single(&asked));
             let Some(mut limits) = limits else {
                 return Answer::Empty;
             };
@@ -88,6 +106,15 @@ impl Theory {
 /// What a fact says of every number in a mode, if it says the same of all.
 fn settles_numbers(fact: &Fact, mode: Mode) -> Option<bool> {
     match (fact.look, &fact.op) {
+        // A number has no slash: it lies in no directory that starts with one.
+        (Look::Raw, Op::Within(prefixes)) if prefixes.iter().all(|p| p.starts_with('/')) => {
+            Some(false)
+        }
+        (Look::Value, Op::Within(prefixes))
+            if mode == Mode::Any && prefixes.iter().all(|p| p.starts_with('/')) =>
+        {
+            Some(false)
+        }
         (Look::Host | Look::Domain | Look::SqlVerb(_) | Look::SqlTable(_), _) => {
             Some(matches!(mode, Mode::Any | Mode::Maybe))
         }

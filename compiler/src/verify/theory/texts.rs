@@ -14,6 +14,8 @@ use regex_syntax::escape;
 const SIMPLE: &str = r"\A(?:[!-$&-~](?: ?[!-$&-~])*)?\z";
 /// Any text in its plain form.
 const PLAIN: &str = r"\A(?:[^\s\x1c-\x1f\x{feff}](?: ?[^\s\x1c-\x1f\x{feff}])*)?\z";
+/// Printable ASCII with any number of spaces.
+const PRINTABLE: &str = r"\A[!-$&-~](?:[ -$&-~]*[!-$&-~])?\z";
 /// Any text.
 const ANY: &str = r"(?s)\A.*\z";
 /// What other forms may differ from: anything but [`SIMPLE`] without spaces.
@@ -92,7 +94,7 @@ impl Theory {
         plain: bool,
         write: &mut dyn FnMut(&str) -> Option<String>,
     ) -> Option<String> {
-        let values = self.of_look(shape, Look::Value);
+        let values = self.of_value(shape);
         let mut base = self.limits(Self::as_single(&values))?;
         if long {
             base.extend(self.must_match(LONG));
@@ -103,7 +105,13 @@ impl Theory {
             spaces.push(self.must_match(&hint).into_iter().collect());
         }
         spaces.push(Vec::new());
-        for universe in [SIMPLE, PLAIN] {
+        // An accent on a space keeps it from being collapsed.
+        let universes: &[&str] = if plain {
+            &[SIMPLE, PLAIN]
+        } else {
+            &[SIMPLE, PLAIN, PRINTABLE]
+        };
+        for universe in universes {
             let Some(universe) = self.must_match(universe) else {
                 continue;
             };
@@ -165,7 +173,24 @@ impl Theory {
             }
         }
         for (id, _, _) in claims {
-            match self.facts.get(*id).map(|fact| &fact.op) {
+            let Some(fact) = self.facts.get(*id) else {
+                continue;
+            };
+            if fact.look == Look::Tainted {
+                hints.push(r"\Aeve@evil\.example\z".to_owned());
+            }
+            if matches!(fact.look, Look::Trusted | Look::Tainted)
+                && let Op::In(items) = &fact.op
+            {
+                hints.extend(items.iter().take(16).filter_map(|item| match item {
+                    ListItem::Scalar(Scalar::Str(text)) => Some(format!(r"\A{}\z", escape(text))),
+                    ListItem::Scalar(_) => None,
+                    ListItem::AtDomain(domain) => Some(format!(r"\A[a-z]+@{}\z", escape(domain))),
+                    ListItem::Below(domain) => Some(format!(r"\A[a-z]+\.{}\z", escape(domain))),
+                }));
+                continue;
+            }
+            match Some(&fact.op) {
                 Some(Op::Within(prefixes)) => {
                     for prefix in prefixes {
                         let trimmed = prefix.trim_end_matches('/');
@@ -208,6 +233,19 @@ impl Theory {
         out
     }
 
+    /// The claims about the text itself.
+    fn of_value(&self, claims: &[Claim]) -> Vec<Claim> {
+        let own = |claim: &&Claim| {
+            self.facts.get(claim.0).is_some_and(|fact| {
+                matches!(
+                    fact.look,
+                    Look::Value | Look::Raw | Look::Trusted | Look::Tainted
+                )
+            })
+        };
+        claims.iter().filter(own).copied().collect()
+    }
+
     /// Hosts that meet claims about a view.
     fn hosts(&mut self, viewed: &[Claim]) -> Vec<String> {
         let Some(mut limits) = self.limits(Self::as_single(viewed)) else {
@@ -225,7 +263,7 @@ impl Theory {
     }
 
     /// Whether a claim fails that has one answer for all texts.
-    fn constants_fail(&mut self, claims: &[Claim], through: bool) -> bool {
+    pub(super) fn constants_fail(&mut self, claims: &[Claim], through: bool) -> bool {
         let probe = Leaf {
             value: Value::Text(String::new()),
             through,
@@ -237,8 +275,9 @@ impl Theory {
             };
             let constant = fact.look == Look::Value
                 && matches!(fact.op, Op::Exists | Op::Type(_) | Op::Compare(..));
-            let never = through && *mode == Mode::Plain && *holds;
-            let always = through && *mode == Mode::Maybe && !*holds;
+            let asked_by_rules = !matches!(fact.look, Look::Trusted | Look::Tainted);
+            let never = asked_by_rules && through && *mode == Mode::Plain && *holds;
+            let always = asked_by_rules && through && *mode == Mode::Maybe && !*holds;
             never
                 || always
                 || (constant
@@ -250,7 +289,7 @@ impl Theory {
 
     /// Whether path tests contradict each other: inside one directory, and not inside
     /// one around it.
-    fn paths_contradict(&self, claims: &[Claim], through: bool) -> bool {
+    pub(super) fn paths_contradict(&self, claims: &[Claim], through: bool) -> bool {
         let prefixes = |id: FactId| match self.facts.get(id).map(|fact| &fact.op) {
             Some(Op::Within(prefixes)) => Some(prefixes),
             _ => None,
@@ -263,7 +302,11 @@ impl Theory {
                 let Some(outer) = prefixes(*other).filter(|_| !*holds) else {
                     return false;
                 };
+                let look = |id: FactId| self.facts.get(id).map(|fact| fact.look);
                 let follows = match (mode, weaker) {
+                    // What a constraint lets through lies inside in its plain form.
+                    _ if look(*other) == Some(Look::Raw) => look(*id) == Some(Look::Raw),
+                    (_, weak) if look(*id) == Some(Look::Raw) => *weak != Mode::All,
                     (Mode::All, Mode::Plain) => !through,
                     (strong, weak) => strong == weak || super::implies(*strong, *weak),
                 };
@@ -277,7 +320,7 @@ impl Theory {
 
     /// Whether no text with a single form meets the claims.
     fn single_fails(&mut self, claims: &[Claim], through: bool) -> bool {
-        let values = self.of_look(claims, Look::Value);
+        let values = self.of_value(claims);
         let of_texts = |claims: &[Claim]| -> Vec<(FactId, Want)> {
             let asked = claims.iter().filter(|(_, mode, _)| {
                 // Reached through an object, these say nothing of the text.
@@ -329,6 +372,10 @@ impl Theory {
     fn disguises_fail(&mut self, claims: &[Claim], through: bool) -> bool {
         let values = self.of_look(claims, Look::Value);
         if self.forms_fail(&values, PLAIN, ANY, through) {
+            return true;
+        }
+        let raw = Self::as_single(&self.of_look(claims, Look::Raw));
+        if !raw.is_empty() && self.no_text_but(raw, ANY, Some(DISGUISABLE)) {
             return true;
         }
         for look in self.looks(claims) {
