@@ -741,6 +741,16 @@ pub(super) const PAGES: &[Page] = &[
             "Write `# bouncer: allow CODE because REASON`, on the line of the finding or the one above.",
         ],
     ),
+    page(
+        Code::START_ONLY,
+        "a pattern that only looks at the start of a query",
+        [
+            "A `deny` or `ask` rule looks for an SQL keyword at the start of a query, and does not find it behind another statement or a comment.",
+            "Most servers run every statement of a query: `select 1; drop table users` drops the table.",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"pg__query\", when: 'args.query matches /(?i)^\\s*drop\\b/', action: deny}\n",
+            "Write `any sql(args.query).verb in [drop]`, which reads every statement, or leave the `^` out.",
+        ],
+    ),
 ];
 
 #[cfg(test)]
