@@ -26,3 +26,7 @@ mod findings;
 mod policy_tests;
 mod schema;
 mod vectors;
+mod verify_brute;
+mod verify_claims;
+mod verify_growth;
+mod verify_replay;
