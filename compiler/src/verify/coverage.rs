@@ -11,6 +11,7 @@ use crate::read::nearest;
 use bouncer_runtime::Verdict;
 use bouncer_runtime::tools::Heuristics;
 use serde_json::json;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Words that begin the names of tools that return what somebody wrote.
@@ -39,6 +40,7 @@ pub(super) fn check(
         tools: &tools,
         words: words.unwrap_or_default(),
         judge,
+        suggestions: Cell::new(100),
     };
     for tool in &tools {
         cover.tool(tool, out);
@@ -53,6 +55,8 @@ struct Cover<'a> {
     tools: &'a [Tool<'a>],
     words: Heuristics,
     judge: &'a Judge<'a>,
+    /// How many more times a name is compared with all tools.
+    suggestions: Cell<u32>,
 }
 
 impl Cover<'_> {
@@ -299,8 +303,6 @@ impl Cover<'_> {
 
     /// An entry or glob that matches nothing.
     fn no_tool(&self, name: &str, at: Pos, what: &str) -> Finding {
-        let full: Vec<&str> = self.tools.iter().map(|tool| tool.full.as_str()).collect();
-        let bare: Vec<&str> = self.tools.iter().map(|tool| tool.name).collect();
         let tail = name.split_once("__").map_or(name, |(_, tail)| tail);
         let help = if let Some(tool) = self
             .tools
@@ -308,7 +310,7 @@ impl Cover<'_> {
             .find(|tool| tool.name == tail && tool.full != name)
         {
             format!("the lock has this tool as {}", quote(&tool.full))
-        } else if let Some(near) = nearest(name, &full).or_else(|| nearest(name, &bare)) {
+        } else if let Some(near) = self.near(name) {
             format!("did you mean {}?", quote(near))
         } else {
             "check the name, and the server's name in front of `__`".to_owned()
@@ -322,6 +324,16 @@ impl Cover<'_> {
             help: Some(help),
             example: None,
         }
+    }
+
+    /// The tool that was probably meant. Comparing with every tool takes time: beyond
+    /// the first few dead names nobody reads suggestions.
+    fn near(&self, name: &str) -> Option<&str> {
+        let left = self.suggestions.get().checked_sub(1)?;
+        self.suggestions.set(left);
+        let full: Vec<&str> = self.tools.iter().map(|tool| tool.full.as_str()).collect();
+        let bare: Vec<&str> = self.tools.iter().map(|tool| tool.name).collect();
+        nearest(name, &full).or_else(|| nearest(name, &bare))
     }
 
     /// Globs that match no tool, and tested arguments that no matched tool has.
