@@ -13,3 +13,4 @@ pub mod replay;
 pub mod run;
 pub mod shell;
 mod trace;
+pub mod why;

@@ -11,7 +11,7 @@ use super::walk::{self, WalkError};
 use super::{Attempt, Call, Gate, write_tool_key};
 use crate::json::Reader;
 use crate::plan::format::{
-    CONTRACT_EXFILTRATING, CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_HAS_RULES, NONE,
+    CONTRACT_CONFIRM, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS, CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_HAS_RULES, NONE,
     Pos,
 };
 use crate::plan::{Corrupt, Tables, at, slice};
@@ -234,6 +234,7 @@ fn judge<'a>(
                 Some(index) => Some(at(tables.literal_sets, index)?),
             },
             on_tainted: on_tainted(contract),
+            optional: contract.is_some_and(|c| c.flags.get() & CONTRACT_OPTIONAL_SINKS != 0),
             approvals,
             server: call.server,
             tool: call.tool,
@@ -259,6 +260,18 @@ fn judge<'a>(
         if verdict != Verdict::Allow {
             strictest.offer(verdict, Stage::SinkGate, found);
         }
+    }
+    let confirm = match contract {
+        Some(contract) => contract.flags.get() & CONTRACT_CONFIRM != 0,
+        None => derived.is_some_and(|derived| derived.consequential),
+    };
+    if confirm && !approved_once {
+        let at = contract.map(|contract| &contract.at);
+        strictest.offer(
+            Verdict::Ask,
+            Stage::Default,
+            Found::Cause(Cause::Confirm { at }),
+        );
     }
     let decided = strictest.best;
     if let Found::Cause(Cause::Constraint(constraint)) = decided.2 {

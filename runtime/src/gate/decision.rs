@@ -50,6 +50,10 @@ pub(super) enum Cause<'a> {
         at: &'a Pos,
         bounded: bool,
     },
+    /// A human decides on every call: the contract says so, or the heuristics.
+    Confirm {
+        at: Option<&'a Pos>,
+    },
     NoDestination {
         at: Option<&'a Pos>,
     },
@@ -178,6 +182,7 @@ impl<'a> Decision<'a> {
             }
             Cause::Rule { .. } => "rule.matched",
             Cause::Fallback { .. } => "rule.default",
+            Cause::Confirm { .. } => "default.confirm",
             Cause::NoDestination { .. } => "sink_gate.no_destination",
             Cause::Unproven { .. } => "sink_gate.unproven",
             Cause::Observed { .. } => "sink_gate.observed",
@@ -201,6 +206,7 @@ impl<'a> Decision<'a> {
             | Cause::Unpinned
             | Cause::Changed => None,
             Cause::MaxCalls { at, .. }
+            | Cause::Confirm { at }
             | Cause::NoDestination { at }
             | Cause::Unproven { at }
             | Cause::Observed { at, .. }
@@ -237,9 +243,10 @@ impl<'a> Decision<'a> {
             return Approvable::Never;
         }
         match self.cause {
-            Cause::Rule { .. } | Cause::Fallback { .. } | Cause::NoDestination { .. } => {
-                Approvable::ThisCall
-            }
+            Cause::Rule { .. }
+            | Cause::Fallback { .. }
+            | Cause::Confirm { .. }
+            | Cause::NoDestination { .. } => Approvable::ThisCall,
             Cause::Unproven { .. } | Cause::Observed { .. } | Cause::Tainted { .. } => {
                 Approvable::Destination(Question {
                     param: self.param,
@@ -357,6 +364,13 @@ impl fmt::Display for Reason<'_, '_> {
                 )?;
                 bounded_note(f, bounded)
             }
+            Cause::Confirm { at: Some(_) } => {
+                write!(f, "every call of tool {tool} needs a human's consent")
+            }
+            Cause::Confirm { at: None } => write!(
+                f,
+                "tool {tool} goes by a name of tools that destroy, pay, book or change access, and no contract speaks of it"
+            ),
             Cause::NoDestination { .. } => {
                 write!(
                     f,

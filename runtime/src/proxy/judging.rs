@@ -8,7 +8,7 @@ use super::mediator::Mediator;
 use super::session::{Approval, Judge};
 use super::table::Kind;
 use crate::audit::{Arguments, Entry, Outcome};
-use crate::gate::{Attempt, CallMessage};
+use crate::gate::{Attempt, CallMessage, Grounds};
 use crate::{Stage, Verdict};
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,7 @@ pub(super) struct Finding {
     pub reason: String,
     /// `file:line:column`.
     pub at: Option<String>,
+    pub grounds: Option<Grounds>,
     pub approval: Approval,
 }
 
@@ -43,6 +44,7 @@ impl Finding {
             code: "proxy",
             reason: reason.to_owned(),
             at: None,
+            grounds: None,
             approval: Approval::Never,
         }
     }
@@ -74,6 +76,7 @@ impl<J: Judge> Mediator<J> {
             code: judgement.code,
             reason: judgement.reason,
             at: judgement.at,
+            grounds: judgement.grounds,
             approval: judgement.approval,
         };
         match (finding.verdict, judgement.permit) {
@@ -176,6 +179,7 @@ impl<J: Judge> Mediator<J> {
             code: finding.code,
             reason: &finding.reason,
             at: finding.at.as_deref(),
+            grounds: finding.grounds.as_ref(),
             outcome,
             latency: case.received.elapsed(),
         })
@@ -205,6 +209,7 @@ impl<J: Judge> Mediator<J> {
             code: "malformed",
             reason: why,
             at: None,
+            grounds: None,
             outcome: Outcome::Blocked,
             latency: Duration::ZERO,
         });
