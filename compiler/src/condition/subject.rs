@@ -187,9 +187,7 @@ impl Builder {
             "host" => SubjectKind::Arg(self.one_path(function, &arguments, here)?, View::Host),
             "domain" => SubjectKind::Arg(self.one_path(function, &arguments, here)?, View::Domain),
             "provenance" => SubjectKind::Provenance(self.one_path(function, &arguments, here)?),
-            "carries_untrusted" => {
-                SubjectKind::Carries(self.one_path(function, &arguments, here)?)
-            }
+            "carries_untrusted" => SubjectKind::Carries(self.one_path(function, &arguments, here)?),
             "count" => SubjectKind::Count(self.one_path(function, &arguments, here)?),
             "sql" => return self.sql(&arguments, steps, here),
             "calls" => {

@@ -16,7 +16,11 @@ pub(crate) fn read(cx: &mut Cx<'_>, root: &Node) -> Heuristics {
         cx.missing(root.span, "this file", "heuristics", "add `heuristics:`");
         return out;
     };
-    let Some(fields) = cx.fields(node, "`heuristics`", &["sinks", "destructive", "consequential", "labels"]) else {
+    let Some(fields) = cx.fields(
+        node,
+        "`heuristics`",
+        &["sinks", "destructive", "consequential", "labels"],
+    ) else {
         return out;
     };
     if let Some(sinks) = fields

@@ -1,6 +1,7 @@
 //! The decision of one call: every stage, in order, and the strictest verdict.
 
 use super::budget::Attempts;
+use super::carried;
 use super::conversation::{Conversation, MAX_UNLISTED};
 use super::decision::{Cause, Decision};
 use super::eval::Evaluator;
@@ -11,8 +12,8 @@ use super::walk::{self, WalkError};
 use super::{Attempt, Call, Gate, write_tool_key};
 use crate::json::Reader;
 use crate::plan::format::{
-    CONTRACT_CONFIRM, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS, CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_HAS_RULES, NONE,
-    Pos,
+    CONTRACT_CONFIRM, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS, CONTRACT_RESOLVE_SYMLINKS,
+    Constraint, Contract, META_HAS_RULES, NONE, Pos,
 };
 use crate::plan::{Corrupt, Tables, at, slice};
 use crate::tools::ToolDefinition;
@@ -50,6 +51,17 @@ pub(super) fn decide<'a>(
         ..
     } = conversation;
     let cause = match cause {
+        Found::Cause(Cause::Rule {
+            rule,
+            index,
+            bounded,
+            ..
+        }) => Cause::Rule {
+            rule,
+            index,
+            bounded,
+            carried: carried::origin(provenance, &scratch.culprit.value, &mut scratch.provenance),
+        },
         Found::Cause(cause) => cause,
         Found::Observed(at) => {
             let origin = sink::origin(
@@ -279,6 +291,11 @@ fn judge<'a>(
     } else if decided.1 != Stage::SinkGate {
         scratch.culprit.param.clear();
         scratch.culprit.value.clear();
+        if let Found::Cause(Cause::Rule { index, .. }) = decided.2
+            && decided.0 != Verdict::Allow
+        {
+            carried::quote(tables, scratch, index)?;
+        }
     }
     Ok(decided)
 }
@@ -418,6 +435,7 @@ fn rule_stage<'a>(
                 rule: at(tables.rules, index)?,
                 index,
                 bounded,
+                carried: None,
             },
         )),
     })

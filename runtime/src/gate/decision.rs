@@ -7,7 +7,7 @@ use crate::plan::format::{Constraint, NONE, Pos, RateLimit, Rule};
 use crate::plan::slice;
 use crate::provenance::Origin;
 use crate::text::Quoted;
-use crate::{Stage, Verdict};
+use crate::{Label, Stage, Verdict};
 use std::fmt;
 
 /// The answer to one call. Borrows from the gate and the conversation.
@@ -44,6 +44,8 @@ pub(super) enum Cause<'a> {
         rule: &'a Rule,
         index: u32,
         bounded: bool,
+        /// Where the destination was seen that the rule's `carries_untrusted()` found.
+        carried: Option<(Label, Origin<'a>)>,
     },
     Fallback {
         destructive: bool,
@@ -334,13 +336,22 @@ impl fmt::Display for Reason<'_, '_> {
                     "argument {param} is {value}, which does not match /{pattern}/"
                 )
             }
-            Cause::Rule { rule, bounded, .. } => {
+            Cause::Rule {
+                rule,
+                bounded,
+                carried,
+                ..
+            } => {
                 if rule.reason.start.get() == NONE {
                     let tools = tables.text(&rule.tools).unwrap_or_default();
                     let action = self.0.verdict;
                     write!(f, "matched rule: tool {} action {action}", Quoted(tools))?;
                 } else {
                     f.write_str(tables.text(&rule.reason).unwrap_or_default())?;
+                }
+                if let Some((_, origin)) = &carried {
+                    write!(f, ": {param} carries {value}")?;
+                    from(f, Some(origin))?;
                 }
                 bounded_note(f, bounded)
             }

@@ -47,12 +47,17 @@ impl Seen {
 }
 
 impl Decision<'_> {
-    /// The destination that an ask or a deny of the sink gate is about.
+    /// The destination that an ask or a deny of the sink gate is about, or the one that
+    /// the deciding rule found inside the text that would be sent.
     #[must_use]
     pub fn grounds(&self) -> Option<Grounds> {
         let seen = match self.cause {
             Cause::Tainted { origin, .. } => origin.map(|o| Seen::new(Label::Untrusted, &o)),
             Cause::Observed { origin, .. } => origin.map(|o| Seen::new(Label::Observed, &o)),
+            Cause::Rule {
+                carried: Some((label, origin)),
+                ..
+            } => Some(Seen::new(label, &origin)),
             Cause::Unproven { .. } => None,
             _ => return None,
         };

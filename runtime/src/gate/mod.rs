@@ -3,6 +3,7 @@
 mod approvals;
 mod budget;
 mod call;
+mod carried;
 mod conversation;
 mod decide;
 mod decision;

@@ -64,8 +64,7 @@ pub(super) fn in_words(
         "malformed" => vec!["arguments that are one well-formed JSON object".to_owned()],
         _ => Vec::new(),
     });
-    if verdict == "ask" && matches!(code, "rule.matched" | "rule.default" | "default.confirm")
-    {
+    if verdict == "ask" && matches!(code, "rule.matched" | "rule.default" | "default.confirm") {
         all.push("a human's approval of exactly this call, once".to_owned());
     }
     all.into_iter()

@@ -22,7 +22,9 @@ pub fn run(args: &WhyArgs) -> Outcome {
         (None, Some(tool)) => trial::explain(args, tool)?,
         (None, None) => {
             let help = "name a call with `--tool`, or a log with `--audit`";
-            return Err(Failure::Message(format!("there is nothing to explain: {help}")));
+            return Err(Failure::Message(format!(
+                "there is nothing to explain: {help}"
+            )));
         }
     };
     let mut stdout = io::stdout().lock();
@@ -104,7 +106,11 @@ impl Explanation {
         line(out, "reason", &visible(&self.reason))?;
         let at = self.at.as_deref();
         let place = at.map_or_else(String::new, |at| format!(", at {}", visible(at)));
-        line(out, "decided by", &format!("{} ({}){place}", self.contract, self.code))?;
+        line(
+            out,
+            "decided by",
+            &format!("{} ({}){place}", self.contract, self.code),
+        )?;
         if let Some(grounds) = &self.grounds {
             let value = format!("{}: {}", Quoted(&grounds.param), Quoted(&grounds.value));
             line(out, "the value", &value)?;

@@ -80,14 +80,18 @@ impl Scene<'_> {
             rules,
             ..Policy::default()
         };
-        self.under(&alone).is_some_and(|answer| answer.rule.is_some())
+        self.under(&alone)
+            .is_some_and(|answer| answer.rule.is_some())
     }
 }
 
 /// Explains the call that the command line describes.
 pub(super) fn explain(args: &WhyArgs, tool: &str) -> Result<Explanation, Failure> {
     let lock = args.tools.as_deref().map(source::lock).transpose()?;
-    let named = || lock.as_ref().and_then(|lock| check::only_server(lock, tool));
+    let named = || {
+        lock.as_ref()
+            .and_then(|lock| check::only_server(lock, tool))
+    };
     let scene = Scene {
         server: args.server.clone().or_else(named),
         tool,
@@ -268,7 +272,10 @@ fn with_contract(
     policy: &Policy,
     change: impl Fn(&mut Contract),
 ) -> Option<Policy> {
-    let full = scene.server.as_ref().map(|server| format!("{server}__{}", scene.tool));
+    let full = scene
+        .server
+        .as_ref()
+        .map(|server| format!("{server}__{}", scene.tool));
     let mut policy = policy.clone();
     let mut any = false;
     for contract in &mut policy.contracts {

@@ -17,9 +17,9 @@ use crate::json::Text;
 use crate::path;
 use crate::plan::automaton::Scan;
 use crate::plan::format::{
-    Constraint, Dimension, Group, NONE, QUANT_BIT, SimpleTest, TEST_CLASS_EQUALITY,
-    TEST_CARRIES_UNTRUSTED, TEST_CLASS_TEXT, TEST_EXISTS, TEST_TYPE, TEST_WITHIN, Test, VIEW_CALLS, VIEW_COUNT,
-    VIEW_DOMAIN, VIEW_HOST, VIEW_PROVENANCE, VIEW_VALUE,
+    Constraint, Dimension, Group, NONE, QUANT_BIT, SimpleTest, TEST_CARRIES_UNTRUSTED,
+    TEST_CLASS_EQUALITY, TEST_CLASS_TEXT, TEST_EXISTS, TEST_TYPE, TEST_WITHIN, Test, VIEW_CALLS,
+    VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST, VIEW_PROVENANCE, VIEW_VALUE,
 };
 use crate::plan::{Corrupt, Tables, at, slice};
 use crate::provenance::{self, Provenance};
@@ -288,7 +288,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
                 let (mut whole, mut inside) = (None, None);
                 for test in slice(self.tables.simple_tests, &dimension.simple)? {
                     let verdict = if test.kind.get() == TEST_CARRIES_UNTRUSTED {
-                        *inside.get_or_insert_with(|| self.carries_untrusted())
+                        *inside.get_or_insert_with(|| self.carries_untrusted(dimension.path.get()))
                     } else {
                         let (bit, unsure) = *whole.get_or_insert_with(|| self.provenance_bit());
                         match unsure {

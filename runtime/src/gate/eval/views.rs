@@ -4,7 +4,7 @@
 use super::{Evaluator, Kind, Source, Tri};
 use crate::address;
 use crate::gate::scratch::EvalScratch;
-use crate::plan::format::{Dimension, VIEW_HOST};
+use crate::plan::format::{Dimension, NONE, VIEW_HOST};
 use crate::plan::{Corrupt, at, slice};
 use crate::text;
 
@@ -178,8 +178,14 @@ impl Evaluator<'_, '_> {
 
     /// Whether a destination-shaped token inside the leaf was read before, and no trusted
     /// output vouches for it.
-    pub(super) fn carries_untrusted(&mut self) -> Tri {
-        let EvalScratch { raw, view, .. } = &mut *self.scratch;
+    pub(super) fn carries_untrusted(&mut self, path: u32) -> Tri {
+        let EvalScratch {
+            raw,
+            view,
+            carried,
+            carried_in,
+            ..
+        } = &mut *self.scratch;
         text::fold(raw, view);
         let (mut left, mut unsure, mut found) = (MAX_CARRIED, false, false);
         address::tokens(view, &mut |token| {
@@ -193,6 +199,10 @@ impl Evaluator<'_, '_> {
             if evidence.trusted.is_none() {
                 found = evidence.untrusted.or(evidence.observed).is_some();
                 unsure |= evidence.incomplete;
+                if found && *carried_in == NONE {
+                    *carried_in = path;
+                    carried.push_str(token.text);
+                }
             }
         });
         match found {
