@@ -37,6 +37,13 @@ pub(super) fn in_words(
             ));
         }
     }
+    if let ("rule.matched", Some(grounds)) = (code, grounds) {
+        all.push(format!(
+            "{} without {}",
+            Quoted(&grounds.param),
+            Quoted(&grounds.value)
+        ));
+    }
     all.extend(match code {
         "sink_gate.no_destination" => vec![
             "a destination in the call".to_owned(),
