@@ -43,6 +43,8 @@ pub enum Command {
     Compile(CompileArgs),
     /// Judge one hypothetical call
     Check(CheckArgs),
+    /// Explain a verdict: what decided, about which value, and what would change it
+    Why(WhyArgs),
     /// Judge recorded conversations; with expectations, a policy test
     Replay(ReplayArgs),
     /// Stand between an MCP client and one server, on standard input and output
@@ -131,6 +133,42 @@ pub struct CheckArgs {
     /// The tool's name
     #[arg(long, value_name = "TOOL")]
     pub tool: String,
+    /// The arguments, one JSON object; `@FILE` reads them from a file
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub args: String,
+    /// The server's name
+    #[arg(long, value_name = "SERVER")]
+    pub server: Option<String>,
+    /// Accepted tools: others are not pinned
+    #[arg(long, value_name = "LOCK")]
+    pub tools: Option<PathBuf>,
+    /// Text the agent has read before from an untrusted source; may be given more than once
+    #[arg(long, value_name = "TEXT")]
+    pub untrusted: Vec<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Without --line and --last, the last line of the log that is no allow is explained."
+)]
+pub struct WhyArgs {
+    /// An audit log: explain one of its lines
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tool", "plan", "policy", "server", "tools", "untrusted"])]
+    pub audit: Option<PathBuf>,
+    /// The number of the line, from 1
+    #[arg(long, value_name = "N", requires = "audit")]
+    pub line: Option<usize>,
+    /// The last line, whatever its verdict
+    #[arg(long, requires = "audit", conflicts_with = "line")]
+    pub last: bool,
+    #[command(flatten)]
+    pub source: PolicySource,
+    /// A hypothetical call instead: the tool's name
+    #[arg(long, value_name = "TOOL", required_unless_present = "audit")]
+    pub tool: Option<String>,
     /// The arguments, one JSON object; `@FILE` reads them from a file
     #[arg(long, value_name = "JSON", default_value = "{}")]
     pub args: String,

@@ -27,6 +27,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Compile(args) => cmd::compile::run(&args),
         Command::Check(args) => cmd::check::run(&args),
+        Command::Why(args) => cmd::why::run(&args),
         Command::Replay(args) => cmd::replay::run(&args),
         Command::Run(args) => cmd::run::command(args),
         Command::Pin(args) => cmd::pin::command(args),

@@ -14,3 +14,4 @@ pub mod replay;
 pub mod run;
 pub mod shell;
 mod trace;
+pub mod why;

@@ -129,6 +129,7 @@ fn write_heuristics(writer: &mut Writer, policy: &Policy) {
         &heuristics.destructive_words,
         &heuristics.labels.untrusted_words,
         &heuristics.labels.observed_words,
+        &heuristics.consequential_words,
     ];
     for (kind, words) in (0..).zip(lists) {
         for word in words {
