@@ -164,7 +164,9 @@ fn trusted_part(op: &Op) -> Option<String> {
             ListItem::Scalar(Scalar::Str(text)) => Some(format!("(?:{})", without_case(text))),
             ListItem::Scalar(_) => None,
             ListItem::AtDomain(domain) => Some(format!("@(?:{})", without_case(domain))),
-            ListItem::Below(domain) => Some(format!(r"\.(?:{})|[^\x00-\x7f]", without_case(domain))),
+            ListItem::Below(domain) => {
+                Some(format!(r"\.(?:{})|[^\x00-\x7f]", without_case(domain)))
+            }
         })
         .collect();
     (!parts.is_empty()).then(|| parts.join("|"))

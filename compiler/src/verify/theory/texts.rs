@@ -179,7 +179,7 @@ impl Theory {
             let Some(fact) = self.facts.get(*id) else {
                 continue;
             };
-            if fact.look == Look::Tainted {
+            if matches!(fact.look, Look::Tainted | Look::Carries) {
                 hints.push(r"\Aeve@evil\.example\z".to_owned());
             }
             if matches!(fact.look, Look::Trusted | Look::Tainted)
@@ -294,9 +294,10 @@ impl Theory {
     fn form_contradicts(&self, claims: &[Claim]) -> bool {
         let strict = |mode: Mode| matches!(mode, Mode::Plain | Mode::All);
         claims.iter().any(|(id, mode, holds)| {
-            let textual = self.facts.get(*id).is_some_and(|fact| {
-                !matches!(fact.op, Op::Exists | Op::Type(_) | Op::Compare(..))
-            });
+            let textual = self
+                .facts
+                .get(*id)
+                .is_some_and(|fact| !matches!(fact.op, Op::Exists | Op::Type(_) | Op::Compare(..)));
             *holds
                 && textual
                 && claims.iter().any(|(other, weaker, holds)| {
