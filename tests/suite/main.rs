@@ -14,6 +14,7 @@ mod reference;
 #[path = "../generate/mod.rs"]
 mod generate;
 
+mod approvals;
 mod command;
 mod complete;
 mod corpus;
@@ -26,3 +27,7 @@ mod findings;
 mod policy_tests;
 mod schema;
 mod vectors;
+mod verify_brute;
+mod verify_claims;
+mod verify_growth;
+mod verify_replay;

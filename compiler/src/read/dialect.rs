@@ -39,10 +39,12 @@ impl Dialect {
 pub(crate) const CONTRACT_KEYS: &[&str] = &[
     "exfiltrating",
     "sink_params",
+    "optional_sinks",
     "trusted_destinations",
     "write_params",
     "allowed_path_prefixes",
     "arg_patterns",
+    "confirm",
     "max_calls",
     "on_tainted",
     "rate",

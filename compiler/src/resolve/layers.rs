@@ -101,6 +101,7 @@ fn extend(user: Entry, pack: &Entry) -> Entry {
     Entry {
         exfiltrating: user.exfiltrating.or(pack.exfiltrating),
         on_tainted: user.on_tainted.or(pack.on_tainted),
+        optional_sinks: user.optional_sinks.or(pack.optional_sinks),
         sinks: united(user.sinks, &pack.sinks, |a, b| a.path == b.path),
         trusted: united(user.trusted, &pack.trusted, |a, b| a.form == b.form),
         write_params: united(user.write_params, &pack.write_params, |a, b| {
@@ -112,6 +113,7 @@ fn extend(user: Entry, pack: &Entry) -> Entry {
         arg_patterns: united(user.arg_patterns, &pack.arg_patterns, |a, b| {
             a.path == b.path && a.pattern == b.pattern
         }),
+        confirm: user.confirm.or(pack.confirm),
         max_calls: user.max_calls.or(pack.max_calls),
         rates: user.rates.or_else(|| pack.rates.clone()),
         outputs,
@@ -137,6 +139,8 @@ fn warn_dropped(user: &Entry, pack: &Entry, sink: &mut Sink) {
     if pack.exfiltrating == Some(true) {
         if user.exfiltrating != Some(true) {
             dropped.push("the sink gate (`exfiltrating: true`)".to_owned());
+        } else if user.optional_sinks == Some(true) && pack.optional_sinks != Some(true) {
+            dropped.push("the gate on calls that name no sink (`optional_sinks: true`)".to_owned());
         } else if !user.sinks.is_empty() {
             let missing = pack
                 .sinks
@@ -147,6 +151,9 @@ fn warn_dropped(user: &Entry, pack: &Entry, sink: &mut Sink) {
                 dropped.push("some of its `sink_params`".to_owned());
             }
         }
+    }
+    if pack.confirm == Some(true) && user.confirm != Some(true) {
+        dropped.push("the question before every call (`confirm: true`)".to_owned());
     }
     if pack.max_calls.is_some() && user.max_calls.is_none() {
         dropped.push("the budget (`max_calls`)".to_owned());

@@ -101,6 +101,7 @@ pub(crate) fn load_with(
     };
     let assertions = assertions(&mut files, &mut packs);
     let (contracts, replaced) = layers::contracts(&mut files, packs, &mut sink);
+    let (approval_path, approval_timeout_ms) = options::approval(&files, &mut sink);
     let policy = Policy {
         assertions,
         files: sources.files().iter().map(|f| f.name.clone()).collect(),
@@ -110,6 +111,8 @@ pub(crate) fn load_with(
         heuristics,
         servers: servers(&mut files, &mut sink),
         audit_path: options::audit(&files, &mut sink),
+        approval_path,
+        approval_timeout_ms,
         lists: files.into_iter().rev().flat_map(|f| f.lists).collect(),
     };
     let failed = sink.errors() > 0;

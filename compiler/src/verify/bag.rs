@@ -116,7 +116,7 @@ impl Theory {
                 _ => return None,
             };
             let value = text.parse::<f64>().ok()?;
-            if value >= 0.0 && value < 1e9 {
+            if (0.0..1e9).contains(&value) {
                 let whole = value.floor() as u64;
                 candidates.extend([whole.saturating_sub(1), whole, whole + 1, whole + 2]);
             }

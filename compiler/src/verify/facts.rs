@@ -19,6 +19,8 @@ pub(super) enum Look {
     SqlVerb(SqlDialect),
     SqlTable(SqlDialect),
     Provenance,
+    /// Whether a destination inside the text was read before.
+    Carries,
     /// The text as it stands, as constraints see it.
     Raw,
     /// Whether every destination in the text is on a list.
@@ -151,7 +153,13 @@ impl Facts {
                 (self.path_id(path), look, VIEW_VALUE)
             }
             Subject::Count(path) => (self.path_id(path), Look::Count, VIEW_COUNT),
-            Subject::Provenance(path) => (self.path_id(path), Look::Provenance, VIEW_VALUE),
+            Subject::Provenance(path) => {
+                let look = match test.op {
+                    Op::CarriesUntrusted => Look::Carries,
+                    _ => Look::Provenance,
+                };
+                (self.path_id(path), look, VIEW_VALUE)
+            }
             Subject::Calls { window_ms } => {
                 (u32::MAX, Look::Calls(window_ms.unwrap_or(0)), VIEW_CALLS)
             }

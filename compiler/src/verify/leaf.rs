@@ -161,6 +161,7 @@ pub(super) fn outcome(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option
             };
             Some(Outcome::of(Some(labels.contains(&label)), leaf.through))
         }
+        Look::Carries => Some(Outcome::of(Some(carries(leaf)), leaf.through)),
         Look::Raw => Some(same_everywhere(constrained(fact, leaf, table)?)),
         Look::Trusted => {
             let trusted = leaf.seen == Seen::Trusted || is_listed(fact, leaf);
@@ -172,6 +173,19 @@ pub(super) fn outcome(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option
         }
         Look::Count | Look::Calls(_) => None,
     }
+}
+
+/// Whether a leaf that was read from outsiders holds a destination. All that was read is
+/// the leaf itself.
+fn carries(leaf: &Leaf) -> bool {
+    if !matches!(leaf.seen, Seen::Untrusted | Seen::Observed) {
+        return false;
+    }
+    let mut folded = String::new();
+    text::fold(own_text(&leaf.value), &mut folded);
+    let mut any = false;
+    address::tokens(&folded, &mut |_| any = true);
+    any
 }
 
 /// The outcome of what is not asked by rules, and has no reading.

@@ -145,6 +145,8 @@ pub(super) struct Names {
     index: HashMap<Glob, u32>,
     /// The tools of a lock.
     pub listed: Vec<Tool>,
+    /// The first tool of the lock of each name.
+    places: HashMap<String, usize>,
     /// Whole names that the policies mention.
     mentioned: Vec<Tool>,
     /// Those that rules name.
@@ -184,8 +186,11 @@ impl Names {
                 listed: Some(place),
                 ..Tool::new(server.as_deref(), &tool.name)
             });
+        let listed: Vec<Tool> = listed.collect();
+        let named = listed.iter().enumerate().rev();
         Self {
-            listed: listed.collect(),
+            places: named.map(|(at, tool)| (tool.full.clone(), at)).collect(),
+            listed,
             mentioned: keys
                 .iter()
                 .map(|(server, tool)| Tool::new(server.as_deref(), tool))
@@ -235,9 +240,11 @@ impl Names {
 
     /// Whether a tool of the lock matches any of the globs.
     pub fn any_listed(&self, globs: &[u32]) -> bool {
-        self.listed
-            .iter()
-            .any(|tool| globs.iter().any(|id| self.matches(*id, &tool.full)))
+        globs.iter().any(|id| match self.get(*id) {
+            Some(glob) if glob.is_exact() => self.places.contains_key(&glob.pattern),
+            Some(glob) => self.listed.iter().any(|tool| glob.matches(&tool.full)),
+            None => false,
+        })
     }
 
     /// A tool whose name matches all of `must` and none of `not`.
@@ -255,7 +262,14 @@ impl Names {
                 .cloned()
         };
         if universe == Universe::Listed {
-            return match of(&self.listed) {
+            let mut exact = must.iter().filter_map(|id| self.get(*id));
+            let one = exact.find(|glob| glob.is_exact());
+            let found = match one.map(|glob| self.places.get(&glob.pattern)) {
+                Some(None) => None,
+                Some(Some(place)) => self.listed.get(*place..=*place).and_then(of),
+                None => of(&self.listed),
+            };
+            return match found {
                 Some(tool) => Answer::Found(tool),
                 None => Answer::Empty,
             };

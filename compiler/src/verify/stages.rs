@@ -76,6 +76,10 @@ pub(super) struct Terms {
     on_tainted: Option<Verdict>,
     /// By declared sink: its path, whether its leaves are trusted, whether tainted.
     sinks: Vec<(u32, FactId, FactId)>,
+    /// A call without a leaf in any declared sink sends nothing.
+    optional: bool,
+    /// A human decides on every call.
+    confirm: bool,
     /// Not even the first call is within the budget.
     never: bool,
 }
@@ -130,6 +134,7 @@ impl Terms {
                 .map(|(heuristics, definition)| heuristics.derive(&definition));
             if let Some(derived) = derived {
                 terms.never = derived.max_calls == Some(0);
+                terms.confirm = derived.consequential;
                 terms.gated = !derived.sinks.is_empty();
                 terms.vouched = theory.can_trust;
                 for sink in &derived.sinks {
@@ -152,6 +157,8 @@ impl Terms {
         }
         terms.never = contract.max_calls.is_some_and(|(most, _)| most == 0)
             || contract.rates.iter().any(|rate| rate.count == 0);
+        terms.confirm = contract.confirm;
+        terms.optional = contract.optional_sinks;
         terms.gated = contract.exfiltrating;
         if contract.exfiltrating {
             terms.on_tainted = Some(contract.on_tainted);
@@ -187,7 +194,7 @@ impl Terms {
         match bound {
             Bound::AtMost(Verdict::Deny) => vec![Way::default()],
             Bound::AtMost(most) => {
-                if self.never {
+                if self.never || (self.confirm && most == Verdict::Allow) {
                     return Vec::new();
                 }
                 let each: Vec<(u32, Claim)> = self
@@ -209,7 +216,7 @@ impl Terms {
                     }
                     return vec![way];
                 }
-                if !self.vouched {
+                if !self.vouched && !self.optional {
                     return Vec::new();
                 }
                 let mut ways = Vec::new();
@@ -229,7 +236,7 @@ impl Terms {
             }
             Bound::AtLeast(Verdict::Allow) => vec![Way::default()],
             Bound::AtLeast(least) => {
-                if self.never {
+                if self.never || (self.confirm && least == Verdict::Ask) {
                     return vec![Way::default()];
                 }
                 let failing = self.constraints.iter().map(|(path, fact)| Way {

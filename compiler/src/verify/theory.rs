@@ -211,7 +211,8 @@ impl Theory {
         };
         let origin = of(self, Look::Provenance);
         let (trusted, tainted) = (of(self, Look::Trusted), of(self, Look::Tainted));
-        let about = [origin.as_slice(), &trusted, &tainted].concat();
+        let carried = of(self, Look::Carries);
+        let about = [origin.as_slice(), &trusted, &tainted, &carried].concat();
         let text: Vec<Claim> = claims
             .iter()
             .filter(|claim| !about.contains(claim))
@@ -251,6 +252,12 @@ impl Theory {
             } else if tainted.iter().any(|(_, _, holds)| *holds) {
                 continue;
             }
+            let mut origin = origin.clone();
+            if matches!(seen, Seen::Untrusted | Seen::Observed) {
+                rest.extend_from_slice(&carried);
+            } else {
+                origin.extend_from_slice(&carried);
+            }
             for through in [false, true] {
                 let probe = Leaf {
                     value: Value::Null,
@@ -269,6 +276,7 @@ impl Theory {
         }
         // Where the record is incomplete, nobody can say that something was not seen.
         let tainted = tainted.iter().any(|(_, _, holds)| *holds);
+        let origin = [origin.as_slice(), &carried].concat();
         if all == Answer::Empty && !origin.is_empty() && !tainted {
             let unclear = Outcome::of(None, false);
             if origin
@@ -345,7 +353,7 @@ impl Theory {
             .filter(|look| {
                 !matches!(
                     look,
-                    Look::Value | Look::Raw | Look::Trusted | Look::Tainted
+                    Look::Value | Look::Raw | Look::Trusted | Look::Tainted | Look::Carries
                 )
             })
             .collect();

@@ -241,6 +241,10 @@ const CLASSES: &[Class] = &[
             && seen.ours.verdict == Verdict::Ask
     }),
     stricter(
+        "tools that destroy, pay, book or change access are asked about",
+        |seen| seen.ours.stage == Stage::Default && seen.ours.verdict == Verdict::Ask,
+    ),
+    stricter(
         "a declared sink without a leaf makes every argument a sink",
         |seen| {
             seen.ours.stage == Stage::SinkGate

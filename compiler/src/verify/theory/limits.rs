@@ -146,19 +146,30 @@ impl Theory {
     }
 }
 
+/// A pattern for a text without ASCII case.
+fn without_case(text: &str) -> String {
+    if text.is_ascii() {
+        format!("(?i-u:{})", escape(text))
+    } else {
+        format!("(?i:{})", escape(text))
+    }
+}
+
 /// What a text holds of which every destination is on the list.
 fn trusted_part(op: &Op) -> Option<String> {
     let Op::In(items) = op else { return None };
     let parts: Vec<String> = items
         .iter()
         .filter_map(|item| match item {
-            ListItem::Scalar(Scalar::Str(text)) => Some(format!("(?:{})", escape(text))),
+            ListItem::Scalar(Scalar::Str(text)) => Some(format!("(?:{})", without_case(text))),
             ListItem::Scalar(_) => None,
-            ListItem::AtDomain(domain) => Some(format!("@(?:{})", escape(domain))),
-            ListItem::Below(domain) => Some(format!(r"\.(?:{})|[^\x00-\x7f]", escape(domain))),
+            ListItem::AtDomain(domain) => Some(format!("@(?:{})", without_case(domain))),
+            ListItem::Below(domain) => {
+                Some(format!(r"\.(?:{})|[^\x00-\x7f]", without_case(domain)))
+            }
         })
         .collect();
-    (!parts.is_empty()).then(|| format!("(?i){}", parts.join("|")))
+    (!parts.is_empty()).then(|| parts.join("|"))
 }
 
 fn bounds(op: &Op, viewed: bool) -> Bounds {
@@ -214,9 +225,11 @@ impl Bounds {
             ListItem::Scalar(scalar) => self.scalar(scalar),
             ListItem::AtDomain(domain) if viewed => self.exactly(&domain.to_ascii_lowercase()),
             ListItem::AtDomain(domain) => {
+                // Domains are compared without ASCII case only.
+                let folded = without_case(domain);
                 let escaped = escape(domain);
                 self.upper
-                    .push(format!(r"(?i)\A[a-z0-9._+='-]+@(?:{escaped})\z"));
+                    .push(format!(r"\A[A-Za-z0-9._+='-]+@(?:{folded})\z"));
                 self.loose.push("@".to_owned());
                 let simple = format!("a@{domain}");
                 if address::pattern_domain(&simple) == Some(domain) {
@@ -227,7 +240,7 @@ impl Bounds {
             }
             ListItem::Below(domain) => {
                 let escaped = escape(domain);
-                let upper = format!(r"(?i)\.(?:{escaped})|[^\x00-\x7f]");
+                let upper = format!(r"\.(?:{})|[^\x00-\x7f]", without_case(domain));
                 self.loose.push(format!(r"://|@|\\|\A//|{upper}"));
                 self.upper.push(upper);
                 let mut host = String::new();

@@ -32,7 +32,10 @@ const MOST_TRIES: usize = 24;
 impl Theory {
     /// Plain texts. `long`: so long that they would be recognised.
     pub(super) fn plain_text(&mut self, claims: &[Claim], long: bool) -> Answer<Value> {
-        if self.constants_fail(claims, false) || self.paths_contradict(claims, false) {
+        if self.constants_fail(claims, false)
+            || self.paths_contradict(claims, false)
+            || self.form_contradicts(claims)
+        {
             return Answer::Empty;
         }
         let write = &mut |text: &str| Some(text.to_owned());
@@ -176,7 +179,7 @@ impl Theory {
             let Some(fact) = self.facts.get(*id) else {
                 continue;
             };
-            if fact.look == Look::Tainted {
+            if matches!(fact.look, Look::Tainted | Look::Carries) {
                 hints.push(r"\Aeve@evil\.example\z".to_owned());
             }
             if matches!(fact.look, Look::Trusted | Look::Tainted)
@@ -284,6 +287,22 @@ impl Theory {
                     && self
                         .outcome(*id, &probe)
                         .is_some_and(|outcome| outcome.in_mode(*mode) != *holds))
+        })
+    }
+
+    /// Whether a fact would have to hold and not to hold in the only form of a text.
+    fn form_contradicts(&self, claims: &[Claim]) -> bool {
+        let strict = |mode: Mode| matches!(mode, Mode::Plain | Mode::All);
+        claims.iter().any(|(id, mode, holds)| {
+            let textual = self
+                .facts
+                .get(*id)
+                .is_some_and(|fact| !matches!(fact.op, Op::Exists | Op::Type(_) | Op::Compare(..)));
+            *holds
+                && textual
+                && claims.iter().any(|(other, weaker, holds)| {
+                    !*holds && id == other && strict(*mode) == strict(*weaker)
+                })
         })
     }
 
