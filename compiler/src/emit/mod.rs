@@ -10,7 +10,7 @@ mod writer;
 use crate::lower::{CompileError, Lowered, lower};
 use crate::policy::{Policy, Pos, Transport};
 use bouncer_runtime::Verdict;
-use bouncer_runtime::plan::digest_of;
+use bouncer_runtime::plan::{digest_of, edge_slot};
 use bouncer_runtime::plan::format::{
     self, Header, HeuristicWord, META_HAS_RULES, META_HEURISTICS, Meta, NONE, PathEdge, PathNode,
     Range, Section, SectionEntry, ServerEntry,
@@ -97,6 +97,14 @@ fn write_paths(writer: &mut Writer, lowered: &Lowered) {
             });
         }
         let length = writer.path_edges.len() - start;
+        let keys: Vec<(&str, u32)> = node
+            .children
+            .keys()
+            .zip(start as u32..)
+            .filter(|((_, index_only), _)| !index_only)
+            .map(|((key, _), edge)| (key.as_str(), edge))
+            .collect();
+        let slots = writer.list(edge_slots(&keys));
         writer.path_nodes.push(PathNode {
             edges: Range {
                 start: U32::new(start as u32),
@@ -109,8 +117,28 @@ fn write_paths(writer: &mut Writer, lowered: &Lowered) {
                     .filter(|(key, _)| is_mixed(key))
                     .count() as u32,
             ),
+            slots,
         });
     }
+}
+
+/// The table in which the walk looks keys up.
+fn edge_slots(keys: &[(&str, u32)]) -> Vec<u32> {
+    if keys.is_empty() {
+        return Vec::new();
+    }
+    let size = (keys.len() * 2).next_power_of_two();
+    let mut slots = vec![NONE; size];
+    for (key, edge) in keys {
+        let mut at = edge_slot(key.as_bytes(), size - 1);
+        while slots.get(at).is_some_and(|slot| *slot != NONE) {
+            at = (at + 1) & (size - 1);
+        }
+        if let Some(slot) = slots.get_mut(at) {
+            *slot = *edge;
+        }
+    }
+    slots
 }
 
 /// Whether another spelling of the key, without capitals, could be taken for it.

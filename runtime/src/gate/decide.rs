@@ -37,7 +37,7 @@ pub(super) fn decide<'a>(
     now_ms: u64,
 ) -> Decision<'a> {
     let tables = gate.plan.tables();
-    let judged = judge(gate, &tables, conversation, call, attempt, now_ms);
+    let judged = judge(gate, tables, conversation, call, attempt, now_ms);
     let (verdict, stage, cause) = judged.unwrap_or((
         Verdict::Deny,
         Stage::Malformed,

@@ -55,7 +55,7 @@ impl Gate {
     #[must_use]
     pub fn new(plan: Plan) -> Self {
         // A loaded plan cannot fail here; if it did, decisions fail closed as well.
-        let heuristics = tool::heuristics(&plan.tables()).unwrap_or_default();
+        let heuristics = tool::heuristics(plan.tables()).unwrap_or_default();
         Self {
             plan,
             heuristics,
@@ -112,7 +112,7 @@ impl Gate {
 
     fn link(&self, server: Option<&str>, definition: &ToolDefinition) -> Result<Tool, Corrupt> {
         Tool::new(
-            &self.plan.tables(),
+            self.plan.tables(),
             self.heuristics.as_ref(),
             server,
             definition,
@@ -137,7 +137,7 @@ impl Gate {
     /// A fresh conversation: no budget used, nothing approved, nothing recorded.
     #[must_use]
     pub fn conversation(&self) -> Conversation {
-        Conversation::new(&self.plan.tables(), DEFAULT_PROVENANCE_LIMIT)
+        Conversation::new(self.plan.tables(), DEFAULT_PROVENANCE_LIMIT)
     }
 
     /// Judges a call. `now_ms` is a monotonic clock in milliseconds; it only matters
@@ -194,8 +194,8 @@ impl Gate {
             return OutputLabels::all(Label::Untrusted);
         }
         let tables = self.plan.tables();
-        tool::find_contract(&tables, &tool::full_name(server, tool), tool)
-            .and_then(|contract| tool::output_labels(&tables, contract, self.heuristics.as_ref()))
+        tool::find_contract(tables, &tool::full_name(server, tool), tool)
+            .and_then(|contract| tool::output_labels(tables, contract, self.heuristics.as_ref()))
             .unwrap_or_else(|_| OutputLabels::all(Label::Untrusted))
     }
 
@@ -227,13 +227,20 @@ fn tool_key(server: Option<&str>, tool: &str) -> String {
     key
 }
 
-/// Writes the key of a tool. The length in front keeps the parts apart.
+/// Writes the key of a tool. The server's length in front keeps the parts apart.
 fn write_tool_key(server: Option<&str>, tool: &str, out: &mut String) {
-    use std::fmt::Write as _;
+    // Formatting would cost more than the look-up.
+    fn decimal(number: usize, out: &mut String) {
+        if number >= 10 {
+            decimal(number / 10, out);
+        }
+        out.push(char::from(b'0' + (number % 10) as u8));
+    }
     out.clear();
     if let Some(server) = server {
-        // Writing to a string cannot fail.
-        let _ = write!(out, "{}:{server}", server.len());
+        decimal(server.len(), out);
+        out.push(':');
+        out.push_str(server);
     }
     out.push('/');
     out.push_str(tool);

@@ -9,8 +9,8 @@ use super::eval::{Evaluator, Kind, LeafText};
 use super::scratch::WalkScratch;
 use super::sink::{Leaf, LeafKind, NO_SINK, SinkPaths};
 use crate::json::{Event, Malformed, Reader, Text, folds_to};
-use crate::plan::format::{NONE, PathEdge, PathNode};
-use crate::plan::{Corrupt, Tables, at, slice};
+use crate::plan::format::{NONE, PathNode};
+use crate::plan::{Corrupt, Tables, at, edge_slot, slice};
 
 /// Marks a trie position as "below path `n`, through an object".
 const BELOW: u32 = 1 << 31;
@@ -226,10 +226,6 @@ impl<'a> Walk<'_, '_, 'a> {
     /// The node that `key` leads to.
     fn child(&mut self, node: u32, key: &Text<'a>) -> Result<Option<u32>, Corrupt> {
         let node: &PathNode = at(self.tables.path_nodes, node)?;
-        let edges = slice(self.tables.path_edges, &node.edges)?;
-        if edges.is_empty() {
-            return Ok(None);
-        }
         let name = match key.as_plain() {
             Some(name) => name,
             None => {
@@ -238,22 +234,23 @@ impl<'a> Walk<'_, '_, 'a> {
                 &self.scratch.key
             }
         };
-        let tables = self.tables;
-        let order = |edge: &PathEdge| {
-            tables
-                .bytes_of(&edge.key)
-                .map(|bytes| bytes.cmp(name.as_bytes()))
-        };
-        let (mut low, mut high) = (0, edges.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            let edge = edges.get(middle).ok_or(Corrupt)?;
-            // An edge for elements only sorts after the one for keys of the same text.
-            match order(edge)?.then(edge.index_only.get().cmp(&0)) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Ok(Some(edge.child.get())),
+        let slots = slice(self.tables.lists, &node.slots)?;
+        if slots.is_empty() {
+            return Ok(None);
+        }
+        let mask = slots.len() - 1;
+        let mut slot = edge_slot(name.as_bytes(), mask);
+        // Half of the slots are empty, so this ends; the bound is for a damaged table.
+        for _ in 0..slots.len() {
+            let index = slots.get(slot).ok_or(Corrupt)?.get();
+            if index == NONE {
+                return Ok(None);
             }
+            let edge = at(self.tables.path_edges, index)?;
+            if self.tables.bytes_of(&edge.key)? == name.as_bytes() {
+                return Ok(Some(edge.child.get()));
+            }
+            slot = (slot + 1) & mask;
         }
         Ok(None)
     }

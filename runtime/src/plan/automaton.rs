@@ -9,6 +9,7 @@ use super::format::{
     AUTOMATON_DFA, AUTOMATON_NFA, AutomatonRef, DfaHeader, NFA_BYTES, NFA_FAIL, NFA_LOOK,
     NFA_MATCH, NFA_UNION, NONE, NfaEdge, NfaHeader, NfaState,
 };
+use super::prefilter::Prefilter;
 use regex_automata::util::look::{Look, LookMatcher};
 use zerocopy::FromBytes;
 use zerocopy::little_endian::U32;
@@ -366,6 +367,19 @@ impl<'p> Automaton<'p> {
             AUTOMATON_NFA => Nfa::parse(bytes).map(Self::Nfa),
             _ => None,
         }
+    }
+
+    /// The prefilter that `reference` names, if any.
+    pub(crate) fn prefilter(
+        reference: &AutomatonRef,
+        bytes: &'p [u8],
+    ) -> Option<Option<Prefilter<'p>>> {
+        if reference.prefilter.length.get() == 0 {
+            return Some(None);
+        }
+        let start = reference.prefilter.start.get() as usize;
+        let end = start.checked_add(reference.prefilter.length.get() as usize)?;
+        Prefilter::parse(bytes.get(start..end)?).map(Some)
     }
 
     /// See [`Dfa::validate`] and [`Nfa::validate`].

@@ -7,6 +7,7 @@ use super::format::{
     AUTOMATON_DFA, AUTOMATON_NFA, GLOB_NATIVE, NONE, Pos, QUANT_BIT, Range, Section, Str,
     TEST_PROVENANCE, TEST_WITHIN, VIEW_CALLS, VIEW_SQL_TABLE, VIEW_SQL_VERB,
 };
+use super::automaton::Automaton;
 use super::{LoadError, Plan, Tables, slice};
 use crate::{Label, Verdict};
 use zerocopy::little_endian::U32;
@@ -14,8 +15,8 @@ use zerocopy::little_endian::U32;
 /// Checks one plan whose sections are in place.
 pub(super) fn validate(plan: &Plan) -> Result<(), LoadError> {
     let tables = plan.tables();
-    record_sizes(plan, &tables)?;
-    let check = Check::new(&tables)?;
+    record_sizes(plan, tables)?;
+    let check = Check::new(tables)?;
     check.meta()?;
     check.paths()?;
     check.automata()?;
@@ -153,6 +154,7 @@ impl<'t, 'p> Check<'t, 'p> {
                 node.path.get() == NONE || self.path(node.path.get()),
                 Section::PathNodes,
             )?;
+            ensure(self.slots(&node.slots, &node.edges), Section::PathNodes)?;
             // Children come after their parent, so that the trie has no cycle.
             ensure(
                 edges.iter().all(|edge| {
@@ -166,11 +168,27 @@ impl<'t, 'p> Check<'t, 'p> {
         Ok(())
     }
 
+    /// A hash table over the edges of a node, with empty slots in it.
+    fn slots(&self, slots: &Range, edges: &Range) -> bool {
+        let first = edges.start.get();
+        slice(self.tables.lists, slots).is_ok_and(|slots| {
+            let fits = |slot: &U32| {
+                slot.get() == NONE || slot.get().wrapping_sub(first) < edges.length.get()
+            };
+            let used = slots.iter().filter(|slot| slot.get() != NONE).count();
+            (slots.is_empty() || slots.len().is_power_of_two())
+                && slots.iter().all(fits)
+                && used <= slots.len() / 2
+        })
+    }
+
     fn automata(&self) -> Result<(), LoadError> {
         let t = self.tables;
         for reference in t.automata {
             let fallback = reference.fallback.get();
+            let prefilter = Automaton::prefilter(reference, t.automata_bytes);
             let ok = automaton_ok(t, reference)
+                && prefilter.is_some_and(|filter| filter.is_none_or(|filter| filter.validate()))
                 && (fallback == NONE
                     || t.automata.get(fallback as usize).is_some_and(|f| {
                         f.kind.get() == AUTOMATON_NFA && f.patterns == reference.patterns
@@ -376,6 +394,6 @@ impl<'t, 'p> Check<'t, 'p> {
 
 /// The automaton is well-formed.
 fn automaton_ok(tables: &Tables<'_>, reference: &super::AutomatonRef) -> bool {
-    super::automaton::Automaton::parse(reference, tables.automata_bytes)
+    Automaton::parse(reference, tables.automata_bytes)
         .is_some_and(|automaton| automaton.validate(reference.patterns.get()))
 }

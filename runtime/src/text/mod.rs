@@ -28,37 +28,82 @@ pub fn is_space(c: char) -> bool {
 /// Writes `input` to `out`, trimmed, each run of white space as one space.
 pub fn plain(input: &str, out: &mut String) {
     out.clear();
-    let mut gap = false;
-    for c in input.chars() {
-        if is_space(c) {
-            gap = true;
-        } else {
-            if gap && !out.is_empty() {
-                out.push(' ');
-            }
-            gap = false;
+    let mut rest = input;
+    loop {
+        // Most text is copied in long runs, the odd characters one by one.
+        let (run, odd) = rest.split_at_checked(even_run(rest)).unwrap_or((rest, ""));
+        let run = match out.is_empty() || out.ends_with(' ') {
+            true => run.strip_prefix(' ').unwrap_or(run),
+            false => run,
+        };
+        out.push_str(run);
+        let mut chars = odd.chars();
+        let Some(c) = chars.next() else { break };
+        if !is_space(c) {
             out.push(c);
+        } else if !out.is_empty() && !out.ends_with(' ') {
+            out.push(' ');
         }
+        rest = chars.as_str();
+    }
+    if out.ends_with(' ') {
+        out.pop();
     }
 }
 
 /// Whether [`plain`] would return `input` unchanged, so that a copy can be saved.
 #[must_use]
 pub fn is_plain(input: &str) -> bool {
-    let mut after_space = true;
-    for c in input.chars() {
-        if c == ' ' {
-            if after_space {
-                return false;
-            }
-            after_space = true;
-        } else if !(' '..='~').contains(&c) && is_space(c) {
-            return false;
-        } else {
-            after_space = false;
-        }
+    if input.starts_with(' ') || input.ends_with(' ') {
+        return false;
     }
-    !after_space || input.is_empty()
+    let even = even_run(input);
+    // What is left may be a run of letters beyond ASCII, or an odd space.
+    let mut after_space = input.as_bytes().get(..even).is_some_and(|run| run.ends_with(b" "));
+    input.get(even..).is_none_or(|rest| {
+        rest.chars().all(|c| {
+            let space = is_space(c);
+            let plain = !space || (c == ' ' && !after_space);
+            after_space = space;
+            plain
+        })
+    })
+}
+
+/// The length of the longest start of `text` that is printable ASCII without two spaces
+/// in a row.
+fn even_run(text: &str) -> usize {
+    run_of(text.as_bytes(), |byte| (b' '..=b'~').contains(&byte))
+}
+
+/// The length of the longest start of `bytes` whose bytes are all `even`, without two
+/// spaces in a row.
+pub(crate) fn run_of(bytes: &[u8], even: impl Fn(u8) -> bool) -> usize {
+    let pair = |byte: u8, next: u8| even(byte) & !((byte == b' ') & (next == b' '));
+    let mut at = 0;
+    // Blocks compile to vector instructions; each byte is seen with the one after it.
+    while let (Some(block), Some(next)) = (
+        bytes.get(at..).and_then(|rest| rest.first_chunk::<32>()),
+        bytes.get(at + 1..).and_then(|rest| rest.first_chunk::<32>()),
+    ) {
+        let odd = block
+            .iter()
+            .zip(next)
+            .fold(false, |odd, (&byte, &next)| odd | !pair(byte, next));
+        if odd {
+            break;
+        }
+        at += 32;
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    let mut last = b'\0';
+    for (offset, &byte) in rest.iter().enumerate() {
+        if !even(byte) || (byte == b' ' && last == b' ') {
+            return at + offset;
+        }
+        last = byte;
+    }
+    bytes.len()
 }
 
 /// Whether `c` is invisible in most fonts: it is left out of the canonical form
