@@ -4,6 +4,7 @@
 mod cli;
 mod cmd;
 mod output;
+mod progress;
 mod source;
 
 use clap::{CommandFactory, Parser};
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Command::Run(args) => cmd::run::command(args),
         Command::Pin(args) => cmd::pin::command(args),
         Command::Inspect(args) => cmd::inspect::run(&args),
+        Command::Bench(args) => cmd::bench::run(&args),
         Command::Explain(args) => cmd::explain::run(&args),
         Command::Packs(args) => cmd::packs::run(&args.command),
         Command::Demo(args) => cmd::demo::run(&args),

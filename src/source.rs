@@ -2,6 +2,7 @@
 
 use crate::cli::{Layers, PolicySource};
 use crate::output::{ERROR, Failure, colour};
+use crate::progress;
 use bouncer_compiler::diagnostic::{self, Diagnostics};
 use bouncer_compiler::policy::Policy;
 use bouncer_compiler::{Input, Options};
@@ -37,7 +38,11 @@ pub fn compile(policies: &[PathBuf], layers: &Layers) -> Result<Compiled, Box<Co
     };
     let loaded = bouncer_compiler::load(&inputs, &options)
         .map_err(|d| Box::new(CompileFailure::Policy(d)))?;
-    match bouncer_compiler::compile(&loaded.policy) {
+    let mut line = progress::Line::new();
+    let compiled =
+        bouncer_compiler::compile_with(&loaded.policy, &mut |progress| line.show(progress));
+    drop(line);
+    match compiled {
         Ok(bytes) => Ok(Compiled {
             bytes,
             policy: loaded.policy,

@@ -16,6 +16,6 @@ pub mod regex_dialect;
 mod resolve;
 pub mod verify;
 
-pub use emit::compile;
+pub use emit::{Progress, compile, compile_with};
 pub use lower::CompileError;
 pub use resolve::{Input, Loaded, Options, load};

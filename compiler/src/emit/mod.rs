@@ -25,6 +25,27 @@ use zerocopy::{Immutable, IntoBytes};
 /// Everything that is wrong with the policy at this stage: conditions that are too
 /// large, patterns that do not build.
 pub fn compile(policy: &Policy) -> Result<Vec<u8>, Vec<CompileError>> {
+    compile_with(policy, &mut |_| {})
+}
+
+/// How far a compilation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Tool patterns whose automata are built.
+    pub done: usize,
+    /// All tool patterns.
+    pub all: usize,
+}
+
+/// [`compile`], which tells how far it is after each tool pattern: building automata is
+/// what takes time.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_with(
+    policy: &Policy,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<u8>, Vec<CompileError>> {
     let lowered = lower(policy)?;
     let mut writer = Writer::default();
     let mut errors = Vec::new();
@@ -33,7 +54,7 @@ pub fn compile(policy: &Policy) -> Result<Vec<u8>, Vec<CompileError>> {
         writer.files.push(name);
     }
     write_paths(&mut writer, &lowered);
-    rules::write(&mut writer, policy, &lowered, &mut errors);
+    rules::write(&mut writer, policy, &lowered, &mut errors, progress);
     contracts::write(&mut writer, policy, &lowered.paths, &mut errors);
     write_heuristics(&mut writer, policy);
     write_servers(&mut writer, policy);

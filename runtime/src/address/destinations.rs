@@ -9,7 +9,7 @@ use super::shapes::{
     encoded_at, escape, has_domain_shape, is_address, is_host, is_local_char, scheme_end,
     strip_scheme,
 };
-use crate::text::{canonical, is_ignorable, is_space};
+use crate::text::{canonical, find_odd, is_ignorable, is_space};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
@@ -100,24 +100,15 @@ pub fn is_destination_shaped(raw: &str) -> bool {
 /// characters beyond printable ASCII or percent signs could decode to one. `false` says
 /// nothing.
 fn is_surely_unshaped(raw: &str) -> bool {
-    let bytes = raw.as_bytes();
-    // Written so that it compiles to vector instructions.
-    let telling = |byte: u8| {
-        !matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')
-            | (byte == b':')
-            | (byte == b'@')
-            | (byte == b'%')
-            | (byte == b'\\')
+    let odd = |byte: u8, next: u8| {
+        let printable = (b' '..=b'~').contains(&byte);
+        let space = (byte == b'\n') | (byte == b'\r') | (byte == b'\t');
+        let telling = (byte == b':') | (byte == b'@') | (byte == b'%') | (byte == b'\\');
+        let slashes = (byte == b'/') & (next == b'/');
+        let www = (byte | 0x20 == b'w') & (next | 0x20 == b'w');
+        !(printable | space) | telling | slashes | www
     };
-    let (blocks, tail) = bytes.as_chunks::<32>();
-    let any = |block: &[u8]| block.iter().fold(false, |any, &byte| any | telling(byte));
-    !blocks.iter().any(|block| any(block))
-        && !any(tail)
-        && memchr::memmem::find(bytes, b"//").is_none()
-        && !memchr::memchr2_iter(b'w', b'W', bytes).any(|at| {
-            let word = bytes.get(at..at + 4);
-            word.is_some_and(|word| word.eq_ignore_ascii_case(b"www."))
-        })
+    find_odd(raw.as_bytes(), odd).is_none()
 }
 
 /// Largest buffer, in bytes, that a thread keeps between calls.

@@ -161,7 +161,6 @@ fn judge<'a>(
     let walked = match Reader::new(arguments, limits, &mut scratch.json) {
         Ok(reader) => walk::walk(
             tables,
-            arguments,
             reader,
             &mut scratch.walk,
             sinks.as_ref(),
@@ -169,8 +168,8 @@ fn judge<'a>(
         ),
         Err(error) => Err(WalkError::Malformed(error)),
     };
-    match walked {
-        Ok(()) => {}
+    let arguments = match walked {
+        Ok(arguments) => arguments,
         Err(WalkError::Malformed(error)) => {
             scratch.groups = groups;
             return Ok((
@@ -180,7 +179,7 @@ fn judge<'a>(
             ));
         }
         Err(WalkError::Corrupt) => return Err(Corrupt),
-    }
+    };
     if attempt == Attempt::First
         && let Some(counter) = &mut counter
     {

@@ -7,6 +7,7 @@ mod conversation;
 mod decide;
 mod decision;
 mod eval;
+mod hasher;
 mod rows;
 mod scratch;
 mod sink;
@@ -21,6 +22,7 @@ use crate::Label;
 use crate::plan::{Corrupt, Plan};
 use crate::provenance::{OutputLabels, Source};
 use crate::tools::{Heuristics, Lock, ToolDefinition};
+use hasher::Seeded;
 use std::collections::HashMap;
 use tool::{Status, Tool};
 
@@ -32,7 +34,7 @@ pub struct Gate {
     heuristics: Option<Heuristics>,
     tools: Vec<Tool>,
     /// From [`tool_key`] to an index into `tools`.
-    names: HashMap<String, u32>,
+    names: HashMap<String, u32, Seeded>,
     /// Whether any server's tools were ever pinned. Before that every tool that a call
     /// names counts as pinned: there is nothing to hold it against.
     listed: bool,
@@ -60,7 +62,7 @@ impl Gate {
             plan,
             heuristics,
             tools: Vec::new(),
-            names: HashMap::new(),
+            names: HashMap::default(),
             listed: false,
         }
     }

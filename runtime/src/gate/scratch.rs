@@ -157,6 +157,7 @@ impl EvalScratch {
     pub fn reset(&mut self) {
         self.events.clear();
         self.signatures.clear();
+        self.nfa.reset();
         self.failed_constraint = None;
         for quant in self.quant_touched.drain(..) {
             if let Some(count) = self.quants.get_mut(quant as usize) {

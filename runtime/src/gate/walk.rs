@@ -67,15 +67,15 @@ impl From<Corrupt> for WalkError {
     }
 }
 
-/// Walks the arguments. `sinks`: list leaves for the sink gate.
+/// Walks the arguments, and returns them as text. `sinks`: list leaves for the sink gate.
 pub(super) fn walk<'a>(
     tables: &Tables<'_>,
-    arguments: &'a [u8],
     mut reader: Reader<'a, '_>,
     scratch: &mut WalkScratch,
     sinks: Option<&SinkPaths<'_>>,
     evaluator: &mut Evaluator<'_, '_>,
-) -> Result<(), WalkError> {
+) -> Result<&'a str, WalkError> {
+    let arguments = reader.text();
     let mut walk = Walk {
         tables,
         arguments,
@@ -104,7 +104,7 @@ pub(super) fn walk<'a>(
             event => walk.value(event, key.take(), evaluator)?,
         }
     }
-    Ok(())
+    Ok(arguments)
 }
 
 /// Whether no permissive test may rest on a leaf at this position.
@@ -114,7 +114,7 @@ const fn is_unfit(entry: u32) -> bool {
 
 struct Walk<'w, 'p, 'a> {
     tables: &'w Tables<'p>,
-    arguments: &'a [u8],
+    arguments: &'a str,
     scratch: &'w mut WalkScratch,
     sinks: Option<&'w SinkPaths<'w>>,
 }
@@ -210,8 +210,12 @@ impl<'a> Walk<'_, '_, 'a> {
     /// servers' JSON libraries do.
     fn variants(&mut self, node: u32, key: &Text<'a>) -> Result<(), Corrupt> {
         let node: &PathNode = at(self.tables.path_nodes, node)?;
-        let plain = |b: u8| b.is_ascii() && !b.is_ascii_uppercase() && b != b'\\';
-        if node.mixed.get() == 0 && key.raw().bytes().all(plain) {
+        let bytes = key.raw().bytes();
+        // Without branches: keys are short.
+        let varied = bytes.fold(false, |varied, b| {
+            varied | !b.is_ascii() | b.is_ascii_uppercase() | (b == b'\\')
+        });
+        if node.mixed.get() == 0 && !varied {
             return Ok(());
         }
         for edge in slice(self.tables.path_edges, &node.edges)? {
@@ -247,7 +251,7 @@ impl<'a> Walk<'_, '_, 'a> {
                 return Ok(None);
             }
             let edge = at(self.tables.path_edges, index)?;
-            if self.tables.bytes_of(&edge.key)? == name.as_bytes() {
+            if self.tables.text(&edge.key)? == name {
                 return Ok(Some(edge.child.get()));
             }
             slot = (slot + 1) & mask;
@@ -402,6 +406,17 @@ impl<'a> Walk<'_, '_, 'a> {
         let end = self.scratch.active.len();
         if end > active {
             evaluator.begin_leaf(kind, &text);
+            if end - active == 1 {
+                let Some(&entry) = self.scratch.active.last() else {
+                    return Err(WalkError::Corrupt);
+                };
+                let path = self.path_of(entry)?;
+                if path != NONE {
+                    evaluator.leaf(path, is_unfit(entry))?;
+                }
+                self.scratch.active.truncate(active);
+                return Ok(());
+            }
             for position in active..end {
                 let Some(&entry) = self.scratch.active.get(position) else {
                     return Err(WalkError::Corrupt);

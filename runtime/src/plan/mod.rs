@@ -184,7 +184,7 @@ pub fn digest_of(bytes: &[u8]) -> [u8; 32] {
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "each field is the section of the same name")]
 pub struct Tables<'p> {
-    pub strings: &'p [u8],
+    pub strings: &'p str,
     pub meta: &'p [Meta],
     pub files: &'p [Str],
     pub path_nodes: &'p [PathNode],
@@ -237,7 +237,8 @@ impl<'p> Tables<'p> {
         }
         let section = |section| section_of(bytes, sections, section);
         Self {
-            strings: section(Section::Strings),
+            // The loader refuses a plan whose strings are no text, too.
+            strings: std::str::from_utf8(section(Section::Strings)).unwrap_or_default(),
             meta: records(section(Section::Meta)),
             files: records(section(Section::Files)),
             path_nodes: records(section(Section::PathNodes)),
@@ -267,21 +268,16 @@ impl<'p> Tables<'p> {
         }
     }
 
-    /// The bytes of a string.
-    pub(crate) fn bytes_of(&self, string: &Str) -> Result<&'p [u8], Corrupt> {
-        let start = string.start.get() as usize;
-        let end = start
-            .checked_add(string.length.get() as usize)
-            .ok_or(Corrupt)?;
-        self.strings.get(start..end).ok_or(Corrupt)
-    }
-
     /// A string.
     ///
     /// # Errors
     /// If it is not there; never on a loaded plan.
     pub fn text(&self, string: &Str) -> Result<&'p str, Corrupt> {
-        std::str::from_utf8(self.bytes_of(string)?).map_err(|_| Corrupt)
+        let start = string.start.get() as usize;
+        let end = start
+            .checked_add(string.length.get() as usize)
+            .ok_or(Corrupt)?;
+        self.strings.get(start..end).ok_or(Corrupt)
     }
 
     /// The plan's [`Meta`].
@@ -309,6 +305,16 @@ impl<'p> Tables<'p> {
         Ok(prefilter
             .ok_or(Corrupt)?
             .is_none_or(|prefilter| prefilter.may_match(text.as_bytes())))
+    }
+
+    /// How many states an automaton has.
+    #[must_use]
+    pub fn states(&self, automaton: &AutomatonRef) -> u32 {
+        match automaton::Automaton::parse(automaton, self.automata_bytes) {
+            Some(automaton::Automaton::Dfa(dfa)) => dfa.states(),
+            Some(automaton::Automaton::Nfa(nfa)) => nfa.states(),
+            None => 0,
+        }
     }
 
     /// The automaton at `index`.

@@ -1,11 +1,12 @@
 //! A quick look before an automaton runs: which texts cannot hold any of its matches.
 //!
 //! Where every match of every pattern has to contain one of a few literals, a text
-//! without them needs no automaton. Each literal is looked for by its rarest two bytes,
-//! sixteen or more places at a time, and compared in full where these stand. Says
+//! without them needs no automaton. Each literal is looked for by its rarest two bytes, at
+//! many places at a time, and compared in full where these stand. Says
 //! "perhaps" too often, but never "no" wrongly. Linear, and allocates nothing.
 
 use super::format::{NEEDLE_BYTES, Needle, PREFILTER_ASCII_ONLY, PrefilterHeader};
+use crate::text::padded;
 use zerocopy::FromBytes;
 
 /// A prefilter, read in place.
@@ -17,6 +18,8 @@ pub struct Prefilter<'p> {
 
 /// Places that are looked at together.
 const BLOCK: usize = 32;
+/// Bytes that all needles are looked for in before the next ones are read.
+const PIECE: usize = 16 * BLOCK;
 
 impl<'p> Prefilter<'p> {
     /// Reads a prefilter. Checks lengths only; [`Self::validate`] checks contents.
@@ -47,53 +50,56 @@ impl<'p> Prefilter<'p> {
         if self.header.flags.get() & PREFILTER_ASCII_ONLY != 0 && !text.is_ascii() {
             return true;
         }
+        // In pieces that stay in the nearest cache while each needle is looked for.
         let mut at = 0;
-        while let (Some(block), Some(next)) = (
-            text.get(at..).and_then(|rest| rest.first_chunk::<BLOCK>()),
-            text.get(at + 1..).and_then(|rest| rest.first_chunk::<BLOCK>()),
-        ) {
-            let hits = self.hits(block, next);
-            if hits != [0; BLOCK] && self.confirm(text, at, &hits) {
+        loop {
+            let end = text.len().min(at + PIECE);
+            let piece = text.get(at..end).unwrap_or_default();
+            let next = text.get(at + 1..text.len().min(end + 1));
+            let next = next.unwrap_or_default();
+            let found = |needle: &Needle| {
+                rare_bytes_stand(needle, piece, next) && stands_in(needle, text, at, end)
+            };
+            if self.needles.iter().any(found) {
                 return true;
             }
-            at += BLOCK;
-        }
-        // The rest is at most a block; padded to one, for the padding confirms nothing.
-        let rest = text.get(at..).unwrap_or_default();
-        let (mut block, mut next) = ([0; BLOCK], [0; BLOCK]);
-        for (slot, byte) in block.iter_mut().zip(rest) {
-            *slot = *byte;
-        }
-        for (slot, byte) in next.iter_mut().zip(rest.iter().skip(1)) {
-            *slot = *byte;
-        }
-        let hits = self.hits(&block, &next);
-        hits != [0; BLOCK] && self.confirm(text, at, &hits)
-    }
-
-    /// Non-zero where the rare bytes of some needle stand.
-    #[inline]
-    fn hits(&self, block: &[u8; BLOCK], next: &[u8; BLOCK]) -> [u8; BLOCK] {
-        let mut hits = [0; BLOCK];
-        for needle in self.needles {
-            let [first, second] = needle.pair;
-            let [fold_first, fold_second] = needle.pair_fold;
-            // Written so that it compiles to vector instructions.
-            for ((hit, &a), &b) in hits.iter_mut().zip(block).zip(next) {
-                *hit |= u8::from(a | fold_first == first) & u8::from(b | fold_second == second);
+            if end == text.len() {
+                return false;
             }
+            at = end;
         }
-        hits
     }
+}
 
-    /// Whether a whole needle stands where its rare bytes were seen.
-    #[cold]
-    fn confirm(&self, text: &[u8], at: usize, hits: &[u8; BLOCK]) -> bool {
-        let places = (at..).zip(hits).filter(|(_, hit)| **hit != 0);
-        places
-            .map(|(place, _)| place)
-            .any(|place| self.needles.iter().any(|needle| stands(needle, text, place)))
-    }
+/// Whether the rare bytes of a needle stand in `piece`; `next` is one byte further.
+fn rare_bytes_stand(needle: &Needle, piece: &[u8], next: &[u8]) -> bool {
+    let [first, second] = needle.pair;
+    let [fold_first, fold_second] = needle.pair_fold;
+    // Written so that it compiles to vector instructions, with the needle's bytes in
+    // registers.
+    let any = |block: &[u8; BLOCK], next: &[u8; BLOCK]| {
+        let pairs = block.iter().zip(next);
+        pairs.fold(0, |any, (&a, &b)| {
+            any | (u8::from(a | fold_first == first) & u8::from(b | fold_second == second))
+        })
+    };
+    let (blocks, _) = piece.as_chunks::<BLOCK>();
+    let (nexts, _) = next.as_chunks::<BLOCK>();
+    let whole = blocks.len().min(nexts.len());
+    let pairs = blocks.iter().zip(nexts);
+    let hit = pairs.fold(0, |hit, (block, next)| hit | any(block, next));
+    let block = padded(piece.get(whole * BLOCK..).unwrap_or_default());
+    let next = padded(next.get(whole * BLOCK..).unwrap_or_default());
+    hit | any(&block, &next) != 0
+}
+
+/// Whether a whole needle stands in `text`, its rare bytes from `at` on, before `end`.
+#[cold]
+fn stands_in(needle: &Needle, text: &[u8], at: usize, end: usize) -> bool {
+    let places = text.get(at..end).unwrap_or_default().iter().zip(at..);
+    places
+        .filter(|(byte, _)| **byte | needle.pair_fold[0] == needle.pair[0])
+        .any(|(_, place)| stands(needle, text, place))
 }
 
 /// Whether `needle` stands in `text` with its rare bytes at `place`.

@@ -31,6 +31,8 @@ pub(super) fn validate(plan: &Plan) -> Result<(), LoadError> {
 /// section would read as empty.
 fn record_sizes(plan: &Plan, tables: &Tables<'_>) -> Result<(), LoadError> {
     let sizes = [
+        // No text at all where the bytes are none in UTF-8.
+        (Section::Strings, tables.strings.len()),
         (Section::Meta, size_of_val(tables.meta)),
         (Section::Files, size_of_val(tables.files)),
         (Section::PathNodes, size_of_val(tables.path_nodes)),
@@ -81,9 +83,10 @@ fn ensure(condition: bool, section: Section) -> Result<(), LoadError> {
 
 impl<'t, 'p> Check<'t, 'p> {
     fn new(tables: &'t Tables<'p>) -> Result<Self, LoadError> {
-        let strings = std::str::from_utf8(tables.strings)
-            .map_err(|_| LoadError::content(Section::Strings.name()))?;
-        Ok(Self { tables, strings })
+        Ok(Self {
+            tables,
+            strings: tables.strings,
+        })
     }
 
     fn text(&self, string: &Str) -> bool {

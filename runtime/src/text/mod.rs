@@ -79,31 +79,56 @@ fn even_run(text: &str) -> usize {
 /// The length of the longest start of `bytes` whose bytes are all `even`, without two
 /// spaces in a row.
 pub(crate) fn run_of(bytes: &[u8], even: impl Fn(u8) -> bool) -> usize {
-    let pair = |byte: u8, next: u8| even(byte) & !((byte == b' ') & (next == b' '));
+    let odd = |byte: u8, next: u8| !even(byte) | ((byte == b' ') & (next == b' '));
+    match find_odd(bytes, odd) {
+        // The second of two spaces is the odd one.
+        Some(at) if bytes.get(at) == Some(&b' ') && even(b' ') => at + 1,
+        Some(at) => at,
+        None => bytes.len(),
+    }
+}
+
+/// The first byte that is `odd`, which is also told the byte after it; past the end
+/// stands an `a`. Compiles to vector instructions as long as `odd` has no branches.
+pub(crate) fn find_odd(bytes: &[u8], odd: impl Fn(u8, u8) -> bool) -> Option<usize> {
+    const BLOCK: usize = 32;
+    let find = |block: &[u8; BLOCK], next: &[u8; BLOCK]| -> Option<usize> {
+        let mut flags = [0_u8; BLOCK];
+        for ((flag, &byte), &next) in flags.iter_mut().zip(block).zip(next) {
+            *flag = u8::from(odd(byte, next));
+        }
+        let (words, _) = flags.as_chunks::<8>();
+        words.iter().zip(0..).find_map(|(word, index)| {
+            let word = u64::from_le_bytes(*word);
+            (word != 0).then(|| index * 8 + (word.trailing_zeros() / 8) as usize)
+        })
+    };
     let mut at = 0;
-    // Blocks compile to vector instructions; each byte is seen with the one after it.
-    while let (Some(block), Some(next)) = (
-        bytes.get(at..).and_then(|rest| rest.first_chunk::<32>()),
-        bytes.get(at + 1..).and_then(|rest| rest.first_chunk::<32>()),
-    ) {
-        let odd = block
-            .iter()
-            .zip(next)
-            .fold(false, |odd, (&byte, &next)| odd | !pair(byte, next));
-        if odd {
+    let mut rest = bytes;
+    while let Some((block, tail)) = rest.split_first_chunk::<BLOCK>() {
+        let Some(next) = rest.get(1..).and_then(|next| next.first_chunk::<BLOCK>()) else {
             break;
+        };
+        if let Some(offset) = find(block, next) {
+            return Some(at + offset);
         }
-        at += 32;
+        at += BLOCK;
+        rest = tail;
     }
-    let rest = bytes.get(at..).unwrap_or_default();
-    let mut last = b'\0';
-    for (offset, &byte) in rest.iter().enumerate() {
-        if !even(byte) || (byte == b' ' && last == b' ') {
-            return at + offset;
-        }
-        last = byte;
+    let block = padded::<BLOCK>(rest);
+    let next = padded::<BLOCK>(rest.get(1..).unwrap_or_default());
+    find(&block, &next)
+        .filter(|offset| *offset < rest.len())
+        .map(|offset| at + offset)
+}
+
+/// At most `N` bytes, and `a` after them.
+pub(crate) fn padded<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut block = [b'a'; N];
+    if let Some(slot) = block.get_mut(..bytes.len()) {
+        slot.copy_from_slice(bytes);
     }
-    bytes.len()
+    block
 }
 
 /// Whether `c` is invisible in most fonts: it is left out of the canonical form
@@ -167,6 +192,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn runs_end_where_a_plain_loop_ends_them(input in "[ab ]{0,80}(?:  |%|\n|é)?[ab %]{0,40}") {
+            let bytes = input.as_bytes();
+            let even = |byte: u8| (b' '..=b'~').contains(&byte) & (byte != b'%');
+            let slow = (0..bytes.len()).find(|&at| {
+                !even(bytes[at]) || (at > 0 && bytes[at] == b' ' && bytes[at - 1] == b' ')
+            });
+            prop_assert_eq!(run_of(bytes, even), slow.unwrap_or(bytes.len()));
+        }
+
         #[test]
         fn is_plain_says_when_plain_changes_nothing(input in "[ a\u{a0}\u{feff}\t\u{1c}\u{7f}é]{0,8}") {
             prop_assert_eq!(is_plain(&input), plain_of(&input) == input);

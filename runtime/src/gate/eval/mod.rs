@@ -131,6 +131,10 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             skeleton,
             ..
         } = &mut *self.scratch;
+        // Most text is all its forms at once.
+        if text::is_canonical_fast(raw) {
+            return;
+        }
         self.forms.plain_is_raw = text::is_plain(raw);
         if !self.forms.plain_is_raw {
             text::plain(raw, plain);
