@@ -3,7 +3,7 @@
 use super::Sample;
 use bouncer_runtime::gate::Gate;
 use bouncer_runtime::plan::Tables;
-use bouncer_runtime::plan::format::{LITERAL_BELOW, LiteralSet, NONE, Range};
+use bouncer_runtime::plan::format::{LITERAL_AT_DOMAIN, LITERAL_BELOW, LiteralSet, NONE, Range, Str};
 use bouncer_runtime::tools::ToolDefinition;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,9 +87,9 @@ fn insert(object: &mut Map<String, Value>, path: &[String], value: &str) {
 /// The tools of contracts and of rules' patterns; a glob becomes one name.
 fn tools(tables: &Tables<'_>) -> BTreeMap<String, Tool> {
     let paths = paths(tables);
-    let text = |string| tables.text(string).unwrap_or_default().to_owned();
+    let text = |string: &Str| tables.text(string).unwrap_or_default().to_owned();
     let mut tools: BTreeMap<String, Tool> = BTreeMap::new();
-    let mut tool = |pattern: &str| -> Option<Tool> {
+    let tool = |pattern: &str| -> Option<Tool> {
         let full = pattern.replace(['*', '?'], "x");
         (!full.is_empty() && !full.contains('[')).then(|| {
             let (server, name) = match full.split_once("__") {
@@ -130,7 +130,7 @@ fn tools(tables: &Tables<'_>) -> BTreeMap<String, Tool> {
             if let Some(path) = paths.get(constraint.path.get() as usize) {
                 let prefix = part(tables.lists, &constraint.prefixes);
                 let value = match prefix {
-                    [start, length, ..] => text(&bouncer_runtime::plan::format::Str {
+                    [start, length, ..] => text(&Str {
                         start: *start,
                         length: *length,
                     }),
@@ -157,7 +157,7 @@ fn literal(tables: &Tables<'_>, set: u32) -> Option<String> {
     let used = slots.iter().find(|slot| slot.kind.get() != NONE)?;
     let key = tables.text(&used.key).ok()?;
     Some(match used.kind.get() {
-        bouncer_runtime::plan::format::LITERAL_AT_DOMAIN => format!("someone@{key}"),
+        LITERAL_AT_DOMAIN => format!("someone@{key}"),
         LITERAL_BELOW => format!("host.{key}"),
         _ => key.to_owned(),
     })
