@@ -84,7 +84,8 @@ fn decide(criterion: &mut Criterion<CpuTime>) {
     }
     let leaves = [1, 100, 10_000].map(|n| (n, policies::typical(), vec![policies::recipients(n)]));
     group(criterion, "leaves", leaves);
-    let bytes = [100, 10_000, 1_000_000].map(|n| (n, policies::typical(), vec![policies::sized(n)]));
+    let bytes =
+        [100, 10_000, 1_000_000].map(|n| (n, policies::typical(), vec![policies::sized(n)]));
     group(criterion, "bytes", bytes);
 }
 

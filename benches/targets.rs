@@ -67,7 +67,10 @@ fn typical() {
     let limits = bouncer_runtime::json::Limits::default();
     let mut scratch = bouncer_runtime::json::Scratch::new(&limits);
     let mut contenders = [
-        Contender::new("`IgnoredAny` over the same bytes", ignored_any(&request.arguments)),
+        Contender::new(
+            "`IgnoredAny` over the same bytes",
+            ignored_any(&request.arguments),
+        ),
         bench.contender("decide, from bytes", &requests),
         Contender::new("of which: the strict reader alone", || {
             bouncer_runtime::json::validate_object(
@@ -179,7 +182,14 @@ fn growing_calls(title: &str, column: &str, cases: Vec<(usize, Request)>) {
     race(&mut contenders, ROUNDS);
     head(
         title,
-        &[column, "bytes", "ns a call", "ns each", "ns a byte", "against `IgnoredAny`"],
+        &[
+            column,
+            "bytes",
+            "ns a call",
+            "ns each",
+            "ns a byte",
+            "against `IgnoredAny`",
+        ],
     );
     for ((size, bytes), pair) in sizes.iter().zip(contenders.chunks(2)) {
         let ns = pair[0].median();
@@ -245,12 +255,26 @@ fn floors() {
 fn load() {
     head(
         "Loading a plan, all checks included",
-        &["plan", "bytes", "bytes a rule", "ms", "against hashing with BLAKE3"],
+        &[
+            "plan",
+            "bytes",
+            "bytes a rule",
+            "ms",
+            "against hashing with BLAKE3",
+        ],
     );
     for (name, count, policy) in [
         ("1,000 rules over tools", 1000, policies::spread(1000).0),
-        ("100,000 rules over tools", 100_000, policies::spread(100_000).0),
-        ("1,000 regexes on one argument", 1000, policies::regexes(1000, false).0),
+        (
+            "100,000 rules over tools",
+            100_000,
+            policies::spread(100_000).0,
+        ),
+        (
+            "1,000 regexes on one argument",
+            1000,
+            policies::regexes(1000, false).0,
+        ),
         ("100,000 literals", 1, policies::literals(100_000).0),
     ] {
         let bytes: std::sync::Arc<[u8]> = plan_bytes(&policy).into();
@@ -280,9 +304,18 @@ fn compile() {
         &["policy", "s of CPU", "plan bytes", "peak MiB so far"],
     );
     for (name, policy) in [
-        ("10,000 regex rules over 1,000 tools", policies::spread_regexes(10_000).0),
-        ("100,000 rules over 10,000 tools", policies::spread(100_000).0),
-        ("1,000 regexes on one argument", policies::regexes(1000, false).0),
+        (
+            "10,000 regex rules over 1,000 tools",
+            policies::spread_regexes(10_000).0,
+        ),
+        (
+            "100,000 rules over 10,000 tools",
+            policies::spread(100_000).0,
+        ),
+        (
+            "1,000 regexes on one argument",
+            policies::regexes(1000, false).0,
+        ),
     ] {
         let start = cpu_ns();
         let plan = plan_bytes(&policy);

@@ -148,9 +148,7 @@ impl Bench {
         for (server, tools) in listed {
             let tools: Vec<ToolDefinition> = tools
                 .into_iter()
-                .map(|name| {
-                    ToolDefinition::from_json(serde_json::json!({ "name": name })).unwrap()
-                })
+                .map(|name| ToolDefinition::from_json(serde_json::json!({ "name": name })).unwrap())
                 .collect();
             gate.pin(Some(server), &tools, None);
         }

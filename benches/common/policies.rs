@@ -199,5 +199,9 @@ pub fn sized(bytes: usize) -> Request {
     let line = "Lorem ipsum dolor sit amet, consectetur adipiscing elit sed do. ";
     let body = line.repeat(bytes / line.len() + 1);
     let body = &body[..bytes.saturating_sub(frame.len())];
-    Request::new("mail", "send", frame.replace("\"body\":\"", &format!("\"body\":\"{body}")))
+    Request::new(
+        "mail",
+        "send",
+        frame.replace("\"body\":\"", &format!("\"body\":\"{body}")),
+    )
 }

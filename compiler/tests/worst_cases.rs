@@ -318,6 +318,13 @@ fn a_thousand_rules_that_alternate() {
         bytes: 32 << 20,
     };
     let mut worst = Worst::new("alternating", rules, cost);
-    worst.agrees_on(&["item00", "item10", "item5007", "item900099", "item", "item100"]);
+    worst.agrees_on(&[
+        "item00",
+        "item10",
+        "item5007",
+        "item900099",
+        "item",
+        "item100",
+    ]);
     worst.is_linear_on("item", 1.0);
 }

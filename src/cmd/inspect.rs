@@ -144,7 +144,10 @@ fn automata(tables: &Tables<'_>) -> Vec<Value> {
         .enumerate()
         .map(|(index, automaton)| {
             let dfa = automaton.kind.get() == AUTOMATON_DFA;
-            let patterns = owners.get_mut(index).map(std::mem::take).unwrap_or_default();
+            let patterns = owners
+                .get_mut(index)
+                .map(std::mem::take)
+                .unwrap_or_default();
             json!({
                 "index": index,
                 "kind": if dfa { "dfa" } else { "nfa" },

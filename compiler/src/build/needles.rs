@@ -4,9 +4,7 @@
 //! What is not certain is left out: a pattern without such a set means no prefilter
 //! for its automaton, never a wrong one. Knows nothing of automata.
 
-use bouncer_runtime::plan::format::{
-    NEEDLE_BYTES, Needle, PREFILTER_ASCII_ONLY, PrefilterHeader,
-};
+use bouncer_runtime::plan::format::{NEEDLE_BYTES, Needle, PREFILTER_ASCII_ONLY, PrefilterHeader};
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;
@@ -82,7 +80,12 @@ impl Known {
 
 /// How good a set is: how long its shortest text is, up to a needle's length.
 fn quality(texts: &[Text]) -> usize {
-    texts.iter().map(Vec::len).min().unwrap_or(0).min(NEEDLE_BYTES)
+    texts
+        .iter()
+        .map(Vec::len)
+        .min()
+        .unwrap_or(0)
+        .min(NEEDLE_BYTES)
 }
 
 /// The set that rules more out; among equals the smaller one. `None` if neither helps.
@@ -241,9 +244,19 @@ fn product(left: &[Text], right: &[Text]) -> Option<Vec<Text>> {
 /// The part of a text to look for: around its rarest two bytes.
 fn needle(text: &[Byte]) -> Option<Needle> {
     let rarity = |pair: &[Byte]| pair.iter().map(|&(byte, _)| commonness(byte)).sum::<u32>();
-    let (rare, pair) = text.windows(2).enumerate().min_by_key(|(_, pair)| rarity(pair))?;
-    let start = rare.saturating_sub(2).min(text.len().saturating_sub(NEEDLE_BYTES));
-    let window: Vec<Byte> = text.iter().skip(start).take(NEEDLE_BYTES).copied().collect();
+    let (rare, pair) = text
+        .windows(2)
+        .enumerate()
+        .min_by_key(|(_, pair)| rarity(pair))?;
+    let start = rare
+        .saturating_sub(2)
+        .min(text.len().saturating_sub(NEEDLE_BYTES));
+    let window: Vec<Byte> = text
+        .iter()
+        .skip(start)
+        .take(NEEDLE_BYTES)
+        .copied()
+        .collect();
     let mut needle = Needle {
         pair: [pair.first()?.0, pair.get(1)?.0],
         pair_fold: [pair.first()?.1, pair.get(1)?.1],
@@ -266,8 +279,15 @@ fn commonness(byte: u8) -> u32 {
         b' ' => 40,
         b'a'..=b'z' | b'A'..=b'Z' => {
             let lower = byte.to_ascii_lowercase();
-            let rank = LETTERS.iter().position(|&letter| letter == lower).unwrap_or(0) as u32;
-            if byte.is_ascii_lowercase() { 4 + rank } else { 3 + rank / 4 }
+            let rank = LETTERS
+                .iter()
+                .position(|&letter| letter == lower)
+                .unwrap_or(0) as u32;
+            if byte.is_ascii_lowercase() {
+                4 + rank
+            } else {
+                3 + rank / 4
+            }
         }
         b'0'..=b'9' => 9,
         b'.' | b',' | b'-' | b'/' | b'"' | b'_' | b'=' | b'\n' => 10,
@@ -298,9 +318,17 @@ mod tests {
     #[test]
     fn what_cannot_match_is_ruled_out() {
         for (pattern, no, perhaps) in [
-            (r"(?i)\b(password|passwd|api[_-]?key)\s*[:=]", "a word", "my PassWord"),
+            (
+                r"(?i)\b(password|passwd|api[_-]?key)\s*[:=]",
+                "a word",
+                "my PassWord",
+            ),
             ("confidential", "confident", "strictly confidential"),
-            ("BEGIN PRIVATE KEY", "begin private key", "-----BEGIN PRIVATE KEY"),
+            (
+                "BEGIN PRIVATE KEY",
+                "begin private key",
+                "-----BEGIN PRIVATE KEY",
+            ),
             (r"\.(pem|key|p12)$", "/srv/out/minutes.pdf", "x.pem"),
             (r"(ab|cd)+x{2,}abc", "abxxab", "cdxxabc"),
             ("(?:x|yy)?longword", "longwor", "longword"),
@@ -309,7 +337,11 @@ mod tests {
             let filter = filter_of(&[pattern]).unwrap();
             assert!(!filter(no), "{pattern} {no}");
             assert!(filter(perhaps), "{pattern} {perhaps}");
-            let padded = format!("{}{perhaps}{}", "lorem ipsum ".repeat(7), " dolor".repeat(9));
+            let padded = format!(
+                "{}{perhaps}{}",
+                "lorem ipsum ".repeat(7),
+                " dolor".repeat(9)
+            );
             assert!(filter(&padded), "{pattern} {padded}");
             assert!(!filter(&padded.replace(perhaps, no)), "{pattern} {padded}");
         }
@@ -317,7 +349,16 @@ mod tests {
 
     #[test]
     fn no_prefilter_where_nothing_is_required() {
-        for pattern in [r"\d{4}", "a*", "ab", "[a-z]+", "abc|x", "(abc)?", ".*", "(?i)[k-z]+"] {
+        for pattern in [
+            r"\d{4}",
+            "a*",
+            "ab",
+            "[a-z]+",
+            "abc|x",
+            "(abc)?",
+            ".*",
+            "(?i)[k-z]+",
+        ] {
             assert!(filter_of(&[pattern]).is_none(), "{pattern}");
         }
         let many: Vec<String> = (0..17).map(|n| format!("word{n:02}")).collect();

@@ -10,11 +10,11 @@ mod writer;
 use crate::lower::{CompileError, Lowered, lower};
 use crate::policy::{Policy, Pos, Transport};
 use bouncer_runtime::Verdict;
-use bouncer_runtime::plan::{digest_of, edge_slot};
 use bouncer_runtime::plan::format::{
     self, Header, HeuristicWord, META_HAS_RULES, META_HEURISTICS, Meta, NONE, PathEdge, PathNode,
     Range, Section, SectionEntry, ServerEntry,
 };
+use bouncer_runtime::plan::{digest_of, edge_slot};
 use writer::Writer;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{Immutable, IntoBytes};

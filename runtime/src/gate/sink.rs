@@ -119,8 +119,7 @@ impl SinkPaths<'_> {
                 } else {
                     folds_to(Text::new(key, escaped), name)
                 };
-                Ok(folds
-                    && self.matches(tables, arguments, sink, segment + 1, rest, last)?)
+                Ok(folds && self.matches(tables, arguments, sink, segment + 1, rest, last)?)
             }
             Step::Index(index) => {
                 if let Some((_, wanted)) = self.segment(tables, sink, segment)?

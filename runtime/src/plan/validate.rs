@@ -3,11 +3,11 @@
 //! In order of dependence: strings first, then the records that only point at
 //! strings and lists, then those that point at these.
 
+use super::automaton::Automaton;
 use super::format::{
     AUTOMATON_DFA, AUTOMATON_NFA, GLOB_NATIVE, NONE, Pos, QUANT_BIT, Range, Section, Str,
     TEST_PROVENANCE, TEST_WITHIN, VIEW_CALLS, VIEW_SQL_TABLE, VIEW_SQL_VERB,
 };
-use super::automaton::Automaton;
 use super::{LoadError, Plan, Tables, slice};
 use crate::{Label, Verdict};
 use zerocopy::little_endian::U32;

@@ -59,7 +59,10 @@ pub fn is_plain(input: &str) -> bool {
     }
     let even = even_run(input);
     // What is left may be a run of letters beyond ASCII, or an odd space.
-    let mut after_space = input.as_bytes().get(..even).is_some_and(|run| run.ends_with(b" "));
+    let mut after_space = input
+        .as_bytes()
+        .get(..even)
+        .is_some_and(|run| run.ends_with(b" "));
     input.get(even..).is_none_or(|rest| {
         rest.chars().all(|c| {
             let space = is_space(c);

@@ -3,7 +3,9 @@
 use super::Sample;
 use bouncer_runtime::gate::Gate;
 use bouncer_runtime::plan::Tables;
-use bouncer_runtime::plan::format::{LITERAL_AT_DOMAIN, LITERAL_BELOW, LiteralSet, NONE, Range, Str};
+use bouncer_runtime::plan::format::{
+    LITERAL_AT_DOMAIN, LITERAL_BELOW, LiteralSet, NONE, Range, Str,
+};
 use bouncer_runtime::tools::ToolDefinition;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
