@@ -4,7 +4,7 @@
 //! nothing of the clock, the machine or a hash map's order gets in.
 
 mod contracts;
-mod rules;
+pub(crate) mod rules;
 mod writer;
 
 use crate::lower::{CompileError, Lowered, lower};

@@ -241,7 +241,7 @@ fn pattern_error(policy: &Policy, group: &Group, op: Option<&Op>, message: &str)
 }
 
 /// How unfit leaves are treated by the test.
-fn class(op: &Op, view: u32) -> u32 {
+pub(crate) fn class(op: &Op, view: u32) -> u32 {
     match op {
         Op::Equals(_) if matches!(view, VIEW_COUNT | VIEW_CALLS) => TEST_CLASS_OWN,
         // Comparing with text is a test of text; comparing with numbers, bools and null is

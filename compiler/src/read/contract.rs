@@ -2,7 +2,7 @@
 //! layering can tell "not said" from "said to be off".
 
 use super::decode::Cx;
-use super::dialect::{CONTRACT_KEYS, Dialect};
+use super::dialect::{CONTRACT_KEYS, Dialect, OUTPUT_KEYS};
 use super::lists::{self, Lists};
 use super::node::{Meaning, Node, Value};
 use super::path::{self, PathError};
@@ -473,7 +473,7 @@ fn outputs(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<WrittenOutputs> {
         written.label = Some(cx.one_of(node, what, LABELS)?);
         return Some(written);
     }
-    let fields = cx.fields(node, what, &["label", "fields"])?;
+    let fields = cx.fields(node, what, OUTPUT_KEYS)?;
     if let Some(node) = fields.get("label") {
         written.label = cx.one_of(node, &format!("`label` in {what}"), LABELS);
     }

@@ -8,12 +8,18 @@ use crate::policy::{Contract, Layer};
 use crate::read::{Entry, File, Pack};
 use std::collections::{BTreeMap, HashMap};
 
-/// The contracts in force, sorted by key, then layer.
-pub(super) fn contracts(files: &mut [File], packs: Vec<Pack>, sink: &mut Sink) -> Vec<Contract> {
+/// The contracts in force, sorted by key, then layer; and those of packs that an entry of
+/// the user replaces, sorted by key.
+pub(super) fn contracts(
+    files: &mut [File],
+    packs: Vec<Pack>,
+    sink: &mut Sink,
+) -> (Vec<Contract>, Vec<Contract>) {
     let base = unique(packs.into_iter().flat_map(|pack| pack.tools), sink);
     let users = files.iter_mut().flat_map(|f| std::mem::take(&mut f.tools));
     let users = unique(users, sink);
     let mut out: BTreeMap<(String, Layer), Contract> = BTreeMap::new();
+    let mut replaced = Vec::new();
     for (key, entry) in &base {
         if !users.contains_key(key) {
             let contract = entry.clone().into_contract(Layer::Pack);
@@ -35,6 +41,9 @@ pub(super) fn contracts(files: &mut [File], packs: Vec<Pack>, sink: &mut Sink) -
             },
             None => entry,
         };
+        if let Some(pack) = base.get(&key) {
+            replaced.push(pack.clone().into_contract(Layer::Pack));
+        }
         // An entry that is read only in part drops what its author has written wrongly.
         if sink.errors() == 0
             && let Some(pack) = covered(&key, &base)
@@ -43,7 +52,8 @@ pub(super) fn contracts(files: &mut [File], packs: Vec<Pack>, sink: &mut Sink) -
         }
         out.insert((key, Layer::User), entry.into_contract(Layer::User));
     }
-    out.into_values().collect()
+    replaced.sort_by(|a: &Contract, b| a.key.cmp(&b.key));
+    (out.into_values().collect(), replaced)
 }
 
 /// The entries by tool; one tool in two files is a mistake.
