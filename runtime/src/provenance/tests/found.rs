@@ -169,6 +169,7 @@ fn trust_and_taint_are_both_reported() {
         tool: "read",
         call: 2,
         field: "body",
+        excerpt: "bob@corp.com",
     };
     assert_eq!(evidence.untrusted, Some(untrusted));
     assert!(!evidence.incomplete);
