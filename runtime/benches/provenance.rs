@@ -12,11 +12,11 @@
     clippy::indexing_slicing
 )]
 
-#[path = "provenance/text.rs"]
-mod text;
 #[path = "../tests/counting/mod.rs"]
 #[expect(unsafe_code, reason = "an allocator that counts")]
 mod counting;
+#[path = "provenance/text.rs"]
+mod text;
 
 use bouncer_runtime::Label;
 use bouncer_runtime::provenance::{OutputLabels, Provenance, Scratch, Source};
@@ -38,7 +38,9 @@ fn cpu(started: Instant) -> u64 {
 
 /// Numbers of outputs; `OUTPUTS` in the environment cuts them.
 fn sizes() -> Vec<usize> {
-    let most = std::env::var("OUTPUTS").ok().and_then(|most| most.parse().ok());
+    let most = std::env::var("OUTPUTS")
+        .ok()
+        .and_then(|most| most.parse().ok());
     let mut sizes = vec![100, 1_000, 10_000, 100_000];
     sizes.retain(|size| *size <= most.unwrap_or(usize::MAX));
     sizes
@@ -106,16 +108,26 @@ fn near_misses(count: usize) -> Vec<String> {
 
 fn sink() {
     println!("sink check of a 30-byte destination, ns (median of 15 rounds in turn)");
-    println!("{:>9} {:>8} {:>8} {:>8} {:>8}", "outputs", "address", "slice", "miss", "phrase");
+    println!(
+        "{:>9} {:>8} {:>8} {:>8} {:>8}",
+        "outputs", "address", "slice", "miss", "phrase"
+    );
     let sizes = sizes();
     let mut stores = Vec::new();
     for outputs in sizes.iter().copied() {
         let (provenance, kept) = recorded(outputs);
         let mut addresses = Vec::new();
         for text in &kept {
-            addresses.extend(text::addresses(text).filter(|a| a.len() >= 24).map(str::to_owned));
+            addresses.extend(
+                text::addresses(text)
+                    .filter(|a| a.len() >= 24)
+                    .map(str::to_owned),
+            );
         }
-        stores.push((provenance, [addresses, hits(&kept), misses(100), near_misses(100)]));
+        stores.push((
+            provenance,
+            [addresses, hits(&kept), misses(100), near_misses(100)],
+        ));
     }
     let mut scratch = Scratch::with_capacity(256);
     let mut times = vec![[const { Vec::new() }; 4]; sizes.len()];
@@ -124,7 +136,7 @@ fn sink() {
         for (size, (provenance, questions)) in stores.iter().enumerate() {
             for (kind, asked) in questions.iter().enumerate() {
                 // Once through, so that each store starts from a state of its own.
-                for rounds in [2, 40] {
+                for rounds in [2, 400] {
                     let started = Instant::now();
                     let before = cpu(started);
                     allocated += counting::allocations(|| {
@@ -145,7 +157,10 @@ fn sink() {
     }
     for (size, outputs) in sizes.iter().enumerate() {
         let row: Vec<f64> = times[size].iter().map(|t| median(t.clone())).collect();
-        println!("{outputs:>9} {:>8.0} {:>8.0} {:>8.0} {:>8.0}", row[0], row[1], row[2], row[3]);
+        println!(
+            "{outputs:>9} {:>8.0} {:>8.0} {:>8.0} {:>8.0}",
+            row[0], row[1], row[2], row[3]
+        );
         for (kind, wanted) in [(0, true), (1, true), (2, false)] {
             let (provenance, questions) = &stores[size];
             for destination in &questions[kind] {
@@ -161,19 +176,29 @@ fn record() {
     println!("recording, MB/s");
     for outputs in sizes() {
         let mut texts = Texts::new(7);
-        let results: Vec<Value> = (0..outputs.min(20_000)).map(|_| result(&texts.output(OUTPUT))).collect();
+        let results: Vec<Value> = (0..outputs.min(20_000))
+            .map(|_| result(&texts.output(OUTPUT)))
+            .collect();
         let mut provenance = Provenance::new(ROOMY);
         let (mut spent, mut done) = (0, 0);
         while done < outputs {
             let fresh: Vec<Value>;
-            let batch = if done == 0 { &results } else {
-                fresh = (0..results.len()).map(|_| result(&texts.output(OUTPUT))).collect();
+            let batch = if done == 0 {
+                &results
+            } else {
+                fresh = (0..results.len())
+                    .map(|_| result(&texts.output(OUTPUT)))
+                    .collect();
                 &fresh
             };
             let started = Instant::now();
             let before = cpu(started);
             for (call, result) in batch.iter().enumerate() {
-                provenance.record_result(&source((done + call) as u64), &OutputLabels::default(), result);
+                provenance.record_result(
+                    &source((done + call) as u64),
+                    &OutputLabels::default(),
+                    result,
+                );
             }
             spent += cpu(started) - before;
             done += batch.len();
@@ -196,16 +221,27 @@ fn stall() {
             worst = (took, call);
         }
     }
-    println!("slowest of 100,000 outputs of 2 KB: {:.2} ms (number {}), wall time", worst.0, worst.1);
+    println!(
+        "slowest of 100,000 outputs of 2 KB: {:.2} ms (number {}), wall time",
+        worst.0, worst.1
+    );
 }
 
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    status.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or(0) * 4096
+    status
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse::<usize>().ok())
+        .unwrap_or(0)
+        * 4096
 }
 
 fn memory() {
-    println!("{:>9} {:>10} {:>12} {:>12}", "outputs", "MB text", "counted/byte", "resident/byte");
+    println!(
+        "{:>9} {:>10} {:>12} {:>12}",
+        "outputs", "MB text", "counted/byte", "resident/byte"
+    );
     for outputs in sizes() {
         let mut texts = Texts::new(7);
         let before = resident();
@@ -214,7 +250,11 @@ fn memory() {
         for call in 0..outputs {
             let text = texts.output(OUTPUT);
             bytes += text.len();
-            provenance.record_result(&source(call as u64), &OutputLabels::default(), &result(&text));
+            provenance.record_result(
+                &source(call as u64),
+                &OutputLabels::default(),
+                &result(&text),
+            );
         }
         println!(
             "{outputs:>9} {:>10.1} {:>12.2} {:>12.2}",
@@ -222,6 +262,7 @@ fn memory() {
             provenance.recorded_bytes() as f64 / bytes as f64,
             resident().saturating_sub(before) as f64 / bytes as f64
         );
+        println!("          {provenance:?}");
     }
 }
 
@@ -235,11 +276,26 @@ fn predecessor() {
     let input = json!({"outputs": outputs, "asked": asked}).to_string();
     let file = std::env::temp_dir().join("bouncer-provenance-bench.json");
     std::fs::write(&file, input).unwrap();
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/provenance/predecessor.py");
-    let out = std::process::Command::new("python3").arg(script).arg(&file).output().unwrap();
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/benches/provenance/predecessor.py"
+    );
+    let out = std::process::Command::new("python3")
+        .arg(script)
+        .arg(&file)
+        .output()
+        .unwrap();
     let _ = std::fs::remove_file(&file);
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-    let theirs: f64 = String::from_utf8(out.stdout).unwrap().trim().parse().unwrap();
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    let theirs: f64 = String::from_utf8(out.stdout)
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
     let mut scratch = Scratch::with_capacity(256);
     let mut times = Vec::new();
     for _ in 0..9 {
@@ -247,13 +303,23 @@ fn predecessor() {
         let before = cpu(started);
         for _ in 0..40 {
             for destination in &asked {
-                black_box(provenance.evidence(destination, &mut scratch).untrusted.is_some());
+                black_box(
+                    provenance
+                        .evidence(destination, &mut scratch)
+                        .untrusted
+                        .is_some(),
+                );
             }
         }
         times.push((cpu(started) - before) as f64 / (40 * asked.len()) as f64);
     }
     let ours = median(times);
-    println!("10,000 outputs: the predecessor {:.0} µs, this {:.2} µs: {:.0} times", theirs / 1e3, ours / 1e3, theirs / ours);
+    println!(
+        "10,000 outputs: the predecessor {:.0} µs, this {:.2} µs: {:.0} times",
+        theirs / 1e3,
+        ours / 1e3,
+        theirs / ours
+    );
 }
 
 /// Text whose grams are all crowded, and destinations that nearly stand in it.
@@ -274,18 +340,30 @@ fn hostile() {
     let mut scratch = Scratch::with_capacity(256);
     println!("text made of near misses, 20 MB: ns a check");
     let long = "a".repeat(4000);
-    for (what, destination) in [("near miss", "attacker@evil.example/collecting"), ("aaaa…b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaab"), ("4000 a", &long)] {
+    for (what, destination) in [
+        ("near miss", "attacker@evil.example/collecting"),
+        ("aaaa…b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaab"),
+        ("4000 a", &long),
+    ] {
         let started = Instant::now();
         let before = cpu(started);
         for _ in 0..2000 {
-            black_box(provenance.evidence(destination, &mut scratch).untrusted.is_some());
+            black_box(
+                provenance
+                    .evidence(destination, &mut scratch)
+                    .untrusted
+                    .is_some(),
+            );
         }
         println!("{what:>10}: {:.0}", (cpu(started) - before) as f64 / 2000.0);
     }
 }
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| !a.starts_with('-'))
+        .collect();
     let parts: [(&str, fn()); 6] = [
         ("sink", sink),
         ("record", record),

@@ -33,10 +33,12 @@ pub fn command(args: RunArgs) -> Outcome {
     let plan = source::plan(&args.source)?;
     let lock = args.tools.as_deref().map(source::lock).transpose()?;
     let audit = args.audit.or_else(|| policy_audit(&plan, &args.source));
+    let mut gate = Gate::new(plan);
+    gate.limit_provenance((args.provenance_limit as usize) << 20);
     run(RunOptions {
         upstream: Upstream::new(args.config, args.upstream_name, args.command),
         server: args.server,
-        gate: Gate::new(plan),
+        gate,
         lock,
         audit,
         settings: Settings::default(),

@@ -11,12 +11,18 @@ pub struct Texts {
 impl Texts {
     pub fn new(seed: u64) -> Self {
         // All generators share one vocabulary.
-        let mut texts = Self { state: 42, words: Vec::new() };
+        let mut texts = Self {
+            state: 42,
+            words: Vec::new(),
+        };
         for n in 0..6000 {
             let syllables = 1 + texts.below(3) + usize::from(n > 300);
             let mut word = String::new();
             for _ in 0..syllables {
-                word.push_str(texts.pick(&["", "b", "c", "d", "f", "g", "l", "m", "n", "p", "pr", "r", "s", "st", "t", "th", "tr", "w"]));
+                word.push_str(texts.pick(&[
+                    "", "b", "c", "d", "f", "g", "l", "m", "n", "p", "pr", "r", "s", "st", "t",
+                    "th", "tr", "w",
+                ]));
                 word.push_str(texts.pick(&["a", "e", "e", "i", "o", "u", "ou", "ea"]));
                 word.push_str(texts.pick(&["", "", "n", "r", "s", "t", "l", "nd", "ng"]));
             }
@@ -118,5 +124,7 @@ impl Texts {
 
 /// The addresses in a text.
 pub fn addresses(text: &str) -> impl Iterator<Item = &str> {
-    text.split_whitespace().map(|w| w.trim_end_matches(['.', ','])).filter(|w| w.contains('@'))
+    text.split_whitespace()
+        .map(|w| w.trim_end_matches(['.', ',']))
+        .filter(|w| w.contains('@'))
 }

@@ -61,6 +61,9 @@ pub struct Entry<'a> {
     pub reason: &'a str,
     /// `file:line:column` of what decided.
     pub at: Option<&'a str>,
+    /// How many pieces of what was read have been forgotten so far, so that a value that
+    /// was read may have counted as unproven.
+    pub forgotten: u64,
     /// What happens now.
     pub outcome: Outcome,
     /// Time from the whole message being read to this line.
@@ -104,9 +107,16 @@ struct Tail<'a> {
     code: &'a str,
     reason: &'a str,
     at: Option<&'a str>,
+    #[serde(skip_serializing_if = "is_zero")]
+    forgotten: u64,
     outcome: Outcome,
     plan: &'a str,
     latency_us: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Audit {
@@ -170,6 +180,7 @@ impl Audit {
             code: entry.code,
             reason: entry.reason,
             at: entry.at,
+            forgotten: entry.forgotten,
             outcome: entry.outcome,
             plan: &self.plan,
             latency_us: u64::try_from(entry.latency.as_micros()).unwrap_or(u64::MAX),

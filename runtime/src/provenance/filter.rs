@@ -8,7 +8,6 @@ const MASK: u64 = (1 << (8 * SHORTEST)) - 1;
 /// The sequences of one stretch of text.
 pub(super) struct Filter {
     bits: Box<[u64]>,
-    shift: u32,
     multiplier: u64,
     /// Bytes of text that still find room.
     room: usize,
@@ -17,10 +16,8 @@ pub(super) struct Filter {
 impl Filter {
     /// For `bytes` bytes of text: half a byte each.
     pub(super) fn new(bytes: usize, secret: u64) -> Self {
-        let words = (bytes / 16).next_power_of_two().max(16);
         Self {
-            bits: vec![0; words].into_boxed_slice(),
-            shift: 64 - (words * 64).ilog2(),
+            bits: vec![0; bytes / 16 + 1].into_boxed_slice(),
             multiplier: secret | 1,
             room: bytes,
         }
@@ -34,11 +31,10 @@ impl Filter {
     /// Notes all sequences of a text.
     pub(super) fn add(&mut self, text: &[u8]) {
         self.room = self.room.saturating_sub(text.len());
-        let (shift, multiplier) = (self.shift, self.multiplier);
         for gram in grams(text) {
-            let place = (gram.wrapping_mul(multiplier) >> shift) as usize;
-            if let Some(word) = self.bits.get_mut(place / 64) {
-                *word |= 1 << (place % 64);
+            let (word, bit) = self.place(gram);
+            if let Some(word) = self.bits.get_mut(word) {
+                *word |= bit;
             }
         }
     }
@@ -46,10 +42,16 @@ impl Filter {
     /// Whether the first `most` sequences of a text all seem to be here.
     pub(super) fn may_hold(&self, text: &[u8], most: usize) -> bool {
         grams(text).take(most).all(|gram| {
-            let place = (gram.wrapping_mul(self.multiplier) >> self.shift) as usize;
-            let word = self.bits.get(place / 64).copied().unwrap_or(u64::MAX);
-            word & (1 << (place % 64)) != 0
+            let (word, bit) = self.place(gram);
+            self.bits.get(word).is_none_or(|word| word & bit != 0)
         })
+    }
+
+    fn place(&self, gram: u64) -> (usize, u64) {
+        let spread = gram.wrapping_mul(self.multiplier);
+        // The upper bits choose the word, those below them the bit.
+        let wide = u128::from(spread) * self.bits.len() as u128;
+        ((wide >> 64) as usize, 1 << ((wide as u64) >> 58))
     }
 
     /// Bytes held.

@@ -1,19 +1,19 @@
 //! Which places of a text are indexed, and under which keys.
 //!
-//! **Anchors.** A place is an anchor if of some three neighbouring places it is the one
+//! **Anchors.** A place is an anchor if of some four neighbouring places it is the one
 //! that starts with the rarest characters. This depends on nothing but the six bytes
 //! there, so whatever six bytes of a text are asked about, the anchor that is found in the
 //! question is an anchor of the text too. About two places in five are anchors.
 //!
-//! **Keys.** An anchor is kept in one list: under its first four bytes, or if that list
-//! is full, under its first six, and so on up the [`LADDER`]. So
+//! **Keys.** An anchor is kept in one list: under its first three bytes, or if that list
+//! is full, under its first five, and so on up the [`LADDER`]. So
 //! every list is short, and common beginnings are told apart by what follows them. Reading
 //! up the ladder until a list is not full meets every anchor that starts like the
 //! question. Where all lists up to the end of the question are full, nobody can say
 //! without reading on: see [`super::store`].
 
 /// Lengths of keys, in bytes.
-pub(super) const LADDER: [usize; 8] = [4, 6, 8, 11, 15, 20, 28, 40];
+pub(super) const LADDER: [usize; 8] = [3, 5, 7, 10, 14, 20, 28, 40];
 /// Shorter texts have no anchors.
 pub(super) const SHORTEST: usize = 6;
 
@@ -37,8 +37,8 @@ const fn ranks() -> [u8; 256] {
     ranks
 }
 
-fn order(place: &[u8; 4]) -> i32 {
-    let [first, second, _, _] = *place;
+fn order(place: &[u8; 3]) -> i32 {
+    let [first, second, _] = *place;
     let rank = |byte: u8| i32::from(RANKS.get(usize::from(byte)).copied().unwrap_or(0));
     rank(first) << 8 | rank(second)
 }
@@ -48,19 +48,37 @@ pub(super) fn rank(behind: &[u8]) -> i32 {
     behind.first_chunk().map_or(i32::MAX, order)
 }
 
-/// Hands over the anchors of `text`, in order.
+/// Hands over the anchors of `text`, in order. Of equals, the first is the one.
 pub(super) fn anchors(text: &[u8], mut each: impl FnMut(usize)) {
-    // Smaller than any: where no place is, there is no window of three.
+    // Smaller than any: where no place is, there is no window of four.
     const NONE: i32 = -1;
-    let mut places = text.array_windows::<4>().map(order);
+    let mut places = text.array_windows::<3>().map(order);
     let mut next = || places.next().unwrap_or(NONE);
-    let (mut a, mut b, mut c, mut d) = (NONE, NONE, next(), next());
-    for at in 0..text.len().saturating_sub(3) {
-        let e = next();
-        if (c < b && (c < a || c <= d)) || (c <= d && c <= e) {
+    let (mut before, mut here, mut after) = ([NONE; 3], next(), [next(), next(), next()]);
+    for at in 0..text.len().saturating_sub(2) {
+        let [x, y, z] = before;
+        let [u, v, w] = after;
+        // How many of the places beside it, in a row, it may stand in one window with.
+        let left = if here >= z {
+            0
+        } else if here >= y {
+            1
+        } else {
+            2 + usize::from(here < x)
+        };
+        let right = if here > u {
+            0
+        } else if here > v {
+            1
+        } else {
+            2 + usize::from(here <= w)
+        };
+        if left + right >= 3 {
             each(at);
         }
-        (a, b, c, d) = (b, c, d, e);
+        before = [y, z, here];
+        here = u;
+        after = [v, w, next()];
     }
 }
 
@@ -125,7 +143,7 @@ mod tests {
             for (start, part) in text.windows(SHORTEST).enumerate() {
                 let here = all(part);
                 prop_assert!(!here.is_empty());
-                prop_assert!(here.iter().all(|at| at + 4 <= part.len()));
+                prop_assert!(here.iter().all(|at| at + 3 <= part.len()));
                 prop_assert!(here.iter().all(|at| whole.contains(&(start + at))));
             }
         }

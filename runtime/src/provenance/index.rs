@@ -176,9 +176,10 @@ impl Index {
         };
         let hash = self.hasher.hash(token);
         let hash = self.hasher.spread(hash, 0);
-        let full = self.generations.back().is_none_or(|newest| {
-            newest.bytes() > self.limit / 2 || newest.text.len() > MAX_TEXT
-        });
+        let full = self
+            .generations
+            .back()
+            .is_none_or(|newest| newest.bytes() > self.limit / 2 || newest.text.len() > MAX_TEXT);
         if full {
             self.generations.push_back(Generation::new(self.limit / 2));
         }
@@ -281,7 +282,9 @@ impl Generation {
 
     /// Returns whether the token is new.
     fn add(&mut self, token: &[u8], hash: u64, shape: Shape, label: Label, mark: &Mark) -> bool {
-        let known = self.entries_of(hash, token).any(|entry| entry.shape == shape && entry.label == label);
+        let known = self
+            .entries_of(hash, token)
+            .any(|entry| entry.shape == shape && entry.label == label);
         let (Ok(id), Ok(start), Ok(len)) = (
             u32::try_from(self.entries.len()),
             u32::try_from(self.text.len()),
@@ -382,17 +385,18 @@ pub(super) fn digits(text: &str, buffer: &mut String, mut each: impl FnMut(&str)
             buffer.push(char::from(byte));
             continue;
         }
+        if buffer.is_empty() {
+            continue;
+        }
         if gap == 0 && broken {
             // The end of a run that is only a part of the sequence.
             emit(buffer.get(run..));
         }
         if matches!(byte, b' ' | b'-' | b'.' | b'/' | b'(' | b')') && gap < 2 {
-            if gap == 0 && !broken && !buffer.is_empty() {
+            if gap == 0 && !broken {
                 emit(Some(buffer.as_str()));
             }
-            if !buffer.is_empty() {
-                gap += 1;
-            }
+            gap += 1;
             continue;
         }
         emit(Some(buffer.as_str()));

@@ -37,7 +37,10 @@ impl Leaves {
     /// The leaf that is exactly `text`.
     pub(super) fn get(&self, text: &str) -> Option<Hit<'_>> {
         let (leaf, Leaf { mark, .. }) = self.leaves.get_key_value(text)?;
-        Some(Hit { mark, excerpt: leaf })
+        Some(Hit {
+            mark,
+            excerpt: leaf,
+        })
     }
 
     /// Forgets the older half. Returns how many.

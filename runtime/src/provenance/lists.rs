@@ -30,6 +30,7 @@ pub(super) struct Lists {
     tables: Box<[Table]>,
     bits: u32,
     blocks: Vec<[u32; FULL]>,
+    full: Marks,
     bytes: usize,
 }
 
@@ -79,6 +80,7 @@ impl Lists {
             tables: (0..tables).map(|_| Table::default()).collect(),
             bits,
             blocks: Vec::new(),
+            full: Marks::default(),
             bytes: tables * size_of::<Table>(),
         }
     }
@@ -112,13 +114,10 @@ impl Lists {
         }
     }
 
-    /// Whether the list of a hash is full.
+    /// Whether the list of a hash is full, or is to be treated so. Never looks at the list
+    /// itself, so that the answer is quick; a full list stays full.
     pub(super) fn is_full(&self, hash: u64) -> bool {
-        let (table, bits) = self.place(hash);
-        self.tables
-            .get(table)
-            .and_then(|table| table.slots.get(table.find(bits).ok()?))
-            .is_some_and(|slot| content(*slot).0 == ALL)
+        self.full.holds(hash)
     }
 
     /// Brings the places of many hashes into the cache at once, which takes little longer
@@ -172,10 +171,15 @@ impl Lists {
                 } else {
                     *fourth = number;
                     *place = slot(bits, ALL, block);
+                    self.full.add(hash);
                 }
                 true
             }
-            _ => false,
+            _ => {
+                // Perhaps filled under another hash that looks the same.
+                self.full.add(hash);
+                false
+            }
         }
     }
 
@@ -201,8 +205,52 @@ impl Lists {
     }
 
     /// Bytes held.
-    pub(super) const fn bytes(&self) -> usize {
-        self.bytes
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes + self.full.bytes()
+    }
+}
+
+/// A set of hashes that says yes to a few others as well. A row of maps of bits: when the
+/// last is as full as it may be, a larger one follows.
+#[derive(Default)]
+struct Marks {
+    maps: Vec<Box<[u64]>>,
+    /// Bits of the last that may still be set.
+    room: usize,
+}
+
+impl Marks {
+    fn place(map: &[u64], hash: u64) -> (usize, u64) {
+        let low = u64::from(hash as u32);
+        // The upper of these bits choose the word, those below them the bit.
+        let wide = low * map.len() as u64;
+        ((wide >> 32) as usize, 1 << ((wide as u32) >> 26))
+    }
+
+    fn holds(&self, hash: u64) -> bool {
+        self.maps.iter().rev().any(|map| {
+            let (word, bit) = Self::place(map, hash);
+            map.get(word).is_none_or(|word| word & bit != 0)
+        })
+    }
+
+    fn add(&mut self, hash: u64) {
+        if self.room == 0 {
+            let words = self.maps.last().map_or(64, |last| last.len() * 8);
+            self.maps.push(vec![0; words].into_boxed_slice());
+            self.room = words * 4;
+        }
+        if let Some(map) = self.maps.last_mut() {
+            let (word, bit) = Self::place(map, hash);
+            if let Some(word) = map.get_mut(word) {
+                *word |= bit;
+            }
+        }
+        self.room -= 1;
+    }
+
+    fn bytes(&self) -> usize {
+        self.maps.iter().map(|map| map.len() * 8).sum()
     }
 }
 
@@ -252,7 +300,12 @@ impl Table {
     }
 
     fn grow(&mut self) {
-        let step = if self.capacity < 128 { 2 } else { 4 };
+        // Larger steps would leave more slots empty, smaller ones copy more often.
+        let step = match self.capacity {
+            ..128 => 2,
+            128..1024 => 4,
+            _ => 8,
+        };
         let capacity = self.capacity + (self.capacity / step).max(8);
         let mut slots = Vec::with_capacity(capacity + 8);
         for slot in self.slots.iter().filter(|slot| content(**slot).0 != NONE) {
@@ -295,6 +348,7 @@ mod tests {
                 let list = lists.list(hash);
                 prop_assert_eq!(list.numbers(), numbers);
                 prop_assert_eq!(list.is_full(), list.numbers().len() == FULL);
+                prop_assert!(lists.is_full(hash) || !list.is_full());
             }
         }
 
@@ -323,6 +377,7 @@ mod tests {
         }
         let held: usize = lists.tables.iter().map(|t| t.slots.capacity() * 6).sum();
         let tables = lists.tables.len() * size_of::<Table>();
-        assert_eq!(lists.bytes(), held + tables + lists.blocks.len() * 16);
+        let more = lists.blocks.len() * 16 + lists.full.bytes();
+        assert_eq!(lists.bytes(), held + tables + more);
     }
 }

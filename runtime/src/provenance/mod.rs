@@ -37,6 +37,7 @@ use names::Names;
 use record::Recorder;
 use serde_json::Value;
 use std::fmt;
+use std::time::SystemTime;
 use store::{Hit, Mark, Texts};
 
 /// Shorter destinations, in characters, are not looked for inside texts.
@@ -55,6 +56,7 @@ pub struct Provenance {
     untrusted: Texts,
     tokens: Index,
     order: u64,
+    time: u64,
     dropped: u64,
     folded: String,
     spare: String,
@@ -81,6 +83,8 @@ pub struct Origin<'a> {
     pub tool: &'a str,
     /// The number of the call in the conversation.
     pub call: u64,
+    /// When it was recorded, in milliseconds of Unix time.
+    pub time: u64,
     /// The field, such as `structuredContent.items[0].email` or `content[0].text`.
     /// Ends in ` (name)` where a member's name said it, in `[*]` where it spans
     /// several elements, and in ` (decoded)` where it was written in another form.
@@ -135,6 +139,11 @@ impl fmt::Debug for Scratch {
     }
 }
 
+fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis().try_into().unwrap_or(u64::MAX))
+}
+
 /// Whether the destination tokens of a piece are kept beside its text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tokens {
@@ -155,6 +164,8 @@ impl fmt::Debug for Provenance {
         f.debug_struct("Provenance")
             .field("limit", &self.limit)
             .field("recorded_bytes", &self.recorded_bytes())
+            .field("text_bytes", &self.text_bytes())
+            .field("token_bytes", &self.tokens.bytes())
             .field("dropped", &self.dropped)
             .finish_non_exhaustive()
     }
@@ -176,6 +187,7 @@ impl Provenance {
             untrusted: Texts::new(limit_bytes / 8 * 5 / GENERATIONS),
             tokens: Index::new(limit_bytes / 4),
             order: 0,
+            time: 0,
             dropped: 0,
             folded: String::new(),
             spare: String::new(),
@@ -190,6 +202,7 @@ impl Provenance {
     /// untrusted. `labels` apply to what a tool returns; errors and `_meta` are always
     /// untrusted. Linear in the size of the result.
     pub fn record_result(&mut self, source: &Source<'_>, labels: &OutputLabels, result: &Value) {
+        self.time = unix_ms();
         let name = self.names.id(source.server, source.tool);
         Recorder::new(self, name, source.call).result(labels, result);
         self.shrink_buffers();
@@ -198,9 +211,11 @@ impl Provenance {
     /// Records one text. With [`Label::Trusted`], the whole text vouches for a
     /// destination that is equal to it.
     pub fn record_text(&mut self, source: &Source<'_>, field: &str, text: &str, label: Label) {
+        self.time = unix_ms();
         let mark = Mark {
             name: self.names.id(source.server, source.tool),
             call: source.call,
+            time: self.time,
             field: field
                 .get(..field.floor_char_boundary(256))
                 .unwrap_or_default()
@@ -342,6 +357,7 @@ impl Provenance {
             server,
             tool,
             call: hit.mark.call,
+            time: hit.mark.time,
             field: &hit.mark.field,
             excerpt: hit.excerpt,
         }

@@ -29,6 +29,8 @@ pub(super) struct Mark {
     pub(super) name: u32,
     /// Number of the call.
     pub(super) call: u64,
+    /// When it was recorded: milliseconds of Unix time.
+    pub(super) time: u64,
     /// Path of the field.
     pub(super) field: Arc<str>,
 }
@@ -203,7 +205,10 @@ impl Generation {
     }
 
     fn holds(&self, hash: u64, text: &str) -> bool {
-        let piece = self.seen.get(&hash).and_then(|p| self.pieces.get(*p as usize));
+        let piece = self
+            .seen
+            .get(&hash)
+            .and_then(|p| self.pieces.get(*p as usize));
         piece.is_some_and(|piece| self.text_of(piece) == text.as_bytes())
     }
 
@@ -244,34 +249,47 @@ impl Generation {
         self.note_anchors(text.as_bytes(), start, waiting);
     }
 
-    /// Puts each anchor into the first list that is not full. All go up the ladder
-    /// together, so that the memory they need is fetched at once.
+    /// Puts each anchor into the first list that is not full.
     fn note_anchors(&mut self, text: &[u8], start: usize, waiting: &mut Vec<(u32, u64)>) {
         let secret = self.secret;
+        let lists = &self.anchors;
+        // The first key on the ladder, from `least` on, whose list is not full.
+        let open = |lists: &Lists, at: u32, least: usize| {
+            let behind = text.get(at as usize..)?;
+            LADDER.iter().filter(|len| **len >= least).find_map(|len| {
+                let key = grams::key(secret, behind.get(..*len)?);
+                (!lists.is_full(key)).then_some((key, *len))
+            })
+        };
         waiting.clear();
-        grams::anchors(text, |at| waiting.push((at as u32, 0)));
-        for len in LADDER {
-            waiting.retain_mut(|(at, key)| {
-                let at = *at as usize;
-                let gram = text.get(at..at + len);
-                *key = gram.map_or(0, |gram| grams::key(secret, gram));
-                gram.is_some()
-            });
-            self.anchors.touch(waiting.iter().map(|(_, key)| *key));
-            waiting.retain(|(at, key)| {
-                let at = *at as usize;
-                let check = text.get(at..).and_then(grams::check).unwrap_or(0);
-                let place = ((start + at) as u32) << 2 | check;
-                !self.anchors.push(*key, place)
-            });
+        grams::anchors(text, |at| {
+            let at = at as u32;
+            waiting.extend(open(lists, at, 0).map(|(key, _)| (at, key)));
+        });
+        // All the memory that is needed is fetched at once.
+        lists.touch(waiting.iter().map(|(_, key)| *key));
+        for (at, key) in waiting.iter() {
+            let check = text.get(*at as usize..).and_then(grams::check).unwrap_or(0);
+            let place = (start as u32 + at) << 2 | check;
+            let mut pushed = self.anchors.push(*key, place);
+            // The list has been filled by this very text.
+            let mut least = 0;
+            while !pushed && let Some((key, len)) = open(&self.anchors, *at, least) {
+                pushed = self.anchors.push(key, place);
+                least = len + 1;
+            }
         }
     }
 
     fn note_grams(&mut self, text: &[u8]) {
-        if self.filters.last().is_none_or(|last| last.room() < text.len()) {
+        if self
+            .filters
+            .last()
+            .is_none_or(|last| last.room() < text.len())
+        {
             let (least, most) = STRETCH;
-            let room = self.text.len().clamp(least, most).max(text.len());
-            let fresh = Filter::new(room.next_power_of_two(), self.secret);
+            let room = (self.text.len() / 4).clamp(least, most).max(text.len());
+            let fresh = Filter::new(room, self.secret);
             self.overhead += fresh.bytes();
             self.filters.push(fresh);
         }
@@ -290,10 +308,14 @@ impl Generation {
             });
             let steps = steps.count();
             self.anchors.touch(keys.iter().take(steps).copied());
-            let open = keys.iter().take(steps).position(|key| !self.anchors.is_full(*key));
+            let open = keys
+                .iter()
+                .take(steps)
+                .position(|key| !self.anchors.is_full(*key));
             // A list that is not full proves that the needle stands at a place in it or in
             // those below, if anywhere.
             if let Some(open) = open {
+                self.anchors.touch(keys.iter().take(open + 1).copied());
                 return (0..=open).find_map(|step| self.compare(needle, *at, step));
             }
         }
@@ -310,15 +332,16 @@ impl Generation {
             return None;
         }
         let listed = || {
-            (0..LADDER.len()).rev().flat_map(|step| {
-                anchors.iter().take(4).map(move |at| (*at, step))
-            })
+            (0..LADDER.len())
+                .rev()
+                .flat_map(|step| anchors.iter().take(4).map(move |at| (*at, step)))
         };
         listed()
             .find_map(|(at, step)| self.compare(needle, at, step))
             .or_else(|| {
                 // Not proven absent: the stricter answer, with a text that holds a part.
-                let (at, step) = listed().find(|(at, step)| self.list(needle, *at, *step).is_some())?;
+                let (at, step) =
+                    listed().find(|(at, step)| self.list(needle, *at, *step).is_some())?;
                 let place = *self.list(needle, at, step)?.numbers().first()? >> 2;
                 self.hit(place as usize, LADDER.get(step).copied()?)
             })

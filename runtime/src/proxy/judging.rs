@@ -31,6 +31,8 @@ pub(super) struct Finding {
     pub reason: String,
     /// `file:line:column`.
     pub at: Option<String>,
+    /// Pieces of what was read that have been forgotten.
+    pub forgotten: u64,
     pub approval: Approval,
 }
 
@@ -43,6 +45,7 @@ impl Finding {
             code: "proxy",
             reason: reason.to_owned(),
             at: None,
+            forgotten: 0,
             approval: Approval::Never,
         }
     }
@@ -72,6 +75,7 @@ impl<J: Judge> Mediator<J> {
             verdict: judgement.verdict,
             stage: judgement.stage,
             code: judgement.code,
+            forgotten: judgement.forgotten,
             reason: judgement.reason,
             at: judgement.at,
             approval: judgement.approval,
@@ -176,6 +180,7 @@ impl<J: Judge> Mediator<J> {
             code: finding.code,
             reason: &finding.reason,
             at: finding.at.as_deref(),
+            forgotten: finding.forgotten,
             outcome,
             latency: case.received.elapsed(),
         })
@@ -205,6 +210,7 @@ impl<J: Judge> Mediator<J> {
             code: "malformed",
             reason: why,
             at: None,
+            forgotten: 0,
             outcome: Outcome::Blocked,
             latency: Duration::ZERO,
         });

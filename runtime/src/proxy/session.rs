@@ -19,6 +19,9 @@ pub(super) struct Judgement<'a> {
     pub at: Option<String>,
     /// A stable word for machines.
     pub code: &'static str,
+    /// How much of what was read has been forgotten: see
+    /// [`crate::provenance::Provenance::dropped`].
+    pub forgotten: u64,
     /// How a human can lift an ask.
     pub approval: Approval,
     /// Only with [`Verdict::Allow`].
@@ -86,6 +89,7 @@ impl Session {
 impl Judge for Session {
     fn judge<'a>(&'a mut self, call: &Call<'a>, attempt: Attempt) -> Judgement<'a> {
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let forgotten = self.conversation.provenance().dropped();
         let decision = self.gate.decide(&mut self.conversation, call, attempt, now);
         Judgement {
             verdict: decision.verdict(),
@@ -93,6 +97,7 @@ impl Judge for Session {
             reason: decision.reason(),
             at: decision.position().map(|position| position.to_string()),
             code: decision.code(),
+            forgotten,
             approval: match decision.approvable() {
                 Approvable::Never => Approval::Never,
                 Approvable::ThisCall => Approval::ThisCall,

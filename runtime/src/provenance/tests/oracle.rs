@@ -164,8 +164,8 @@ proptest! {
         asked in prop::collection::vec("[ab]{6,30}|[a-e@./ ]{6,12}", 0..20),
         cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 6_usize..60), 20),
     ) {
-        let mut texts = store::Texts::new(1 << 20);
-        let mark = Mark { name: 0, call: 0, field: "".into() };
+        let mut texts = Texts::new(1 << 20);
+        let mark = Mark { name: 0, call: 0, time: 0, field: "".into() };
         let mut asked = asked;
         for (order, (text, _)) in pieces.iter().enumerate() {
             texts.add(text, order as u64, &mark);
