@@ -21,6 +21,9 @@ pub(super) struct Judgement<'a> {
     pub code: &'static str,
     /// The destination that it is about.
     pub grounds: Option<Grounds>,
+    /// How much of what was read has been forgotten: see
+    /// [`crate::provenance::Provenance::dropped`].
+    pub forgotten: u64,
     /// How a human can lift an ask.
     pub approval: Approval,
     /// Only with [`Verdict::Allow`].
@@ -88,6 +91,7 @@ impl Session {
 impl Judge for Session {
     fn judge<'a>(&'a mut self, call: &Call<'a>, attempt: Attempt) -> Judgement<'a> {
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let forgotten = self.conversation.provenance().dropped();
         let decision = self.gate.decide(&mut self.conversation, call, attempt, now);
         Judgement {
             verdict: decision.verdict(),
@@ -96,6 +100,7 @@ impl Judge for Session {
             at: decision.position().map(|position| position.to_string()),
             code: decision.code(),
             grounds: decision.grounds(),
+            forgotten,
             approval: match decision.approvable() {
                 Approvable::Never => Approval::Never,
                 Approvable::ThisCall => Approval::ThisCall,
