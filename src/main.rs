@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Command::Check(args) => cmd::check::run(&args),
         Command::Replay(args) => cmd::replay::run(&args),
         Command::Run(args) => cmd::run::command(args),
+        Command::Gateway(args) => cmd::gateway::command(args),
         Command::Pin(args) => cmd::pin::command(args),
         Command::List(args) => cmd::approvals::list(&args),
         Command::Approve(args) => cmd::approvals::decide(&args, Choice::Approve),

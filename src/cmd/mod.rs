@@ -7,6 +7,7 @@ pub mod compile;
 pub mod demo;
 pub mod demo_server;
 pub mod explain;
+pub mod gateway;
 pub mod inspect;
 pub mod packs;
 pub mod pin;

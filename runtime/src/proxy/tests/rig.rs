@@ -1,7 +1,7 @@
 //! Both ends of a proxy, in the hands of a test, and a judge that follows a script.
 
 use super::super::conduct::{End, Streams, conduct};
-use super::super::mediator::{Mediator, Settings};
+use super::super::mediator::{Mediator, Office, Settings};
 use super::super::session::{Approval, Judge, Judgement, Question};
 use super::super::stop::Stop;
 use crate::audit::Audit;
@@ -83,10 +83,15 @@ impl Script {
 }
 
 impl Judge for Script {
-    fn judge<'a>(&'a mut self, call: &Call<'a>, attempt: Attempt) -> Judgement<'a> {
+    fn judge<R>(
+        &mut self,
+        call: &Call<'_>,
+        attempt: Attempt,
+        then: impl FnOnce(Judgement<'_>) -> R,
+    ) -> R {
         let (verdict, stage, approval) = self.find(call, attempt);
         self.tell(format!("judge {} {attempt:?} {verdict}", call.tool));
-        Judgement {
+        then(Judgement {
             verdict,
             stage,
             code: "script",
@@ -94,7 +99,7 @@ impl Judge for Script {
             at: Some("p.yaml:1:2".to_owned()),
             approval,
             permit: (verdict == Verdict::Allow).then(|| Permit::for_tests(call)),
-        }
+        })
     }
 
     fn approve(&mut self, tool: &str, question: &Question) {
@@ -191,7 +196,12 @@ impl Rig {
         let log = Audit::open(&path, "conversation", "plan").unwrap();
         let script = Script::default();
         let told = Rc::clone(&script.told);
-        let mediator = Mediator::new(script, log, None, Some("srv".to_owned()), settings);
+        let mediator = Mediator::new(
+            script,
+            Office::new(log, None),
+            Some("srv".to_owned()),
+            settings,
+        );
         let (client, client_side) = duplex(1 << 16);
         let (server, server_side) = duplex(1 << 16);
         let (client_in, client_out) = tokio::io::split(client_side);
