@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 const VARIABLES: [&str; 2] = ["BOUNCER_CONFIG", "BORDER_PATROL_CONFIG"];
 /// Files that are looked for in the current directory.
 const FILES: [&str; 2] = ["bouncer.yaml", "border-patrol.yaml"];
+/// Cannot happen to a plan that was loaded.
+const CORRUPT: &str = "the plan's tables contradict themselves";
 
 /// Runs the command.
 pub fn command(args: GatewayArgs) -> Outcome {
@@ -26,11 +28,12 @@ pub fn command(args: GatewayArgs) -> Outcome {
     let base = base.and_then(|file| file.parent()).unwrap_or(Path::new(""));
     let servers = servers(&plan, base, &|name| std::env::var_os(name)).map_err(Failure::Message)?;
     let lock = args.tools.as_deref().map(source::lock).transpose()?;
-    let beside = |which| source::beside(&plan, &policy, which);
-    let audit = args.audit.or_else(|| beside(|meta| &meta.audit_path));
+    let audit = args
+        .audit
+        .or_else(|| source::beside(&plan, &policy, |meta| &meta.audit_path));
     let approvals = args
         .approvals
-        .or_else(|| beside(|meta| &meta.approval_path));
+        .or_else(|| source::beside(&plan, &policy, |meta| &meta.approval_path));
     let conversation = conversation_id();
     let (path, audit) = audit_log(audit, &conversation, &plan)?;
     let desk = desk(&plan, approvals, conversation);
@@ -90,7 +93,7 @@ fn servers(
     for entry in tables.servers {
         let name = tables
             .text(&entry.name)
-            .map_err(|error| error.to_string())?;
+            .map_err(|_| CORRUPT)?;
         let command = server(&tables, entry, base, look_up)
             .map_err(|why| format!("server `{}`: {why}", escape(name)))?;
         out.push((name.to_owned(), command));
@@ -106,7 +109,7 @@ fn server(
 ) -> Result<ServerCommand, String> {
     let json = tables
         .text(&entry.json)
-        .map_err(|error| error.to_string())?;
+        .map_err(|_| CORRUPT)?;
     let options: Value = serde_json::from_str(json).map_err(|error| error.to_string())?;
     if options.get("url").is_some() {
         return Err(

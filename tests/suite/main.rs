@@ -23,4 +23,5 @@ mod documents;
 mod e2e;
 mod engine;
 mod equivalence;
+mod gateway;
 mod vectors;

@@ -161,14 +161,14 @@ impl<J: Judge + 'static> Front<J> {
             return false;
         }
         member.push(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-        let level = self.level.borrow().clone();
-        if let Some(level) = level.filter(|_| member.offers("logging")) {
-            self.set_level(member, level);
-        }
         if member.offers("tools") {
             self.refresh_tools(member).await;
         }
         member.state.set(State::Up);
+        let level = self.level.borrow().clone();
+        if let Some(level) = level.filter(|_| member.offers("logging")) {
+            self.set_level(member, level);
+        }
         let tools = member.tools.borrow().len();
         self.tell(member, format_args!("is up, with {tools} tools"));
         self.recatalogue();

@@ -22,19 +22,27 @@ use tokio::task::{JoinHandle, LocalSet};
 use tokio::time::timeout;
 
 /// What the judge was told, in order.
-pub(super) type Told = Rc<RefCell<Vec<String>>>;
+pub(in crate::proxy) type Told = Rc<RefCell<Vec<String>>>;
 
 /// Decides by the tool's name: `allow…`, `deny…`, `ask_call…`, and `ask_to…`, which
 /// asks about the arguments `to` and `cc` until they are approved. Tools that were not
 /// listed are unknown.
 #[derive(Debug, Default)]
-pub(super) struct Script {
+pub(in crate::proxy) struct Script {
     told: Told,
     pinned: HashSet<String>,
     approved: HashSet<String>,
 }
 
 impl Script {
+    /// Another judge that tells the same ears.
+    pub(in crate::proxy) fn telling(told: &Told) -> Self {
+        Self {
+            told: Rc::clone(told),
+            ..Self::default()
+        }
+    }
+
     /// A judge that knows some tools already.
     pub(super) fn knowing(tools: &[&str]) -> Self {
         Self {
@@ -128,13 +136,13 @@ impl Judge for Script {
 }
 
 /// One end of a line-wise connection.
-pub(super) struct Peer {
+pub(in crate::proxy) struct Peer {
     writer: Option<WriteHalf<DuplexStream>>,
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
 }
 
 impl Peer {
-    fn new(stream: DuplexStream) -> Self {
+    pub(in crate::proxy) fn new(stream: DuplexStream) -> Self {
         let (reader, writer) = tokio::io::split(stream);
         Self {
             writer: Some(writer),
@@ -142,29 +150,29 @@ impl Peer {
         }
     }
 
-    pub(super) async fn send(&mut self, line: &str) {
+    pub(in crate::proxy) async fn send(&mut self, line: &str) {
         self.send_bytes(line.as_bytes()).await;
     }
 
-    pub(super) async fn send_bytes(&mut self, line: &[u8]) {
+    pub(in crate::proxy) async fn send_bytes(&mut self, line: &[u8]) {
         let writer = self.writer.as_mut().unwrap();
         writer.write_all(line).await.unwrap();
         writer.write_all(b"\n").await.unwrap();
     }
 
     /// The next line, or `None` once the proxy has closed its end.
-    pub(super) async fn line(&mut self) -> Option<String> {
+    pub(in crate::proxy) async fn line(&mut self) -> Option<String> {
         let next = timeout(Duration::from_secs(5), self.lines.next_line());
         next.await.expect("nothing came").unwrap()
     }
 
-    pub(super) async fn json(&mut self) -> Value {
+    pub(in crate::proxy) async fn json(&mut self) -> Value {
         let line = self.line().await.expect("the proxy closed its end");
         serde_json::from_str(&line).unwrap()
     }
 
     /// Fails if anything comes within a short time.
-    pub(super) async fn silence(&mut self) {
+    pub(in crate::proxy) async fn silence(&mut self) {
         let next = timeout(Duration::from_millis(60), self.lines.next_line());
         if let Ok(line) = next.await {
             panic!("unexpected: {line:?}");
@@ -172,7 +180,7 @@ impl Peer {
     }
 
     /// Says no more.
-    pub(super) async fn close(&mut self) {
+    pub(in crate::proxy) async fn close(&mut self) {
         if let Some(mut writer) = self.writer.take() {
             writer.shutdown().await.unwrap();
         }
@@ -298,14 +306,14 @@ impl Rig {
 }
 
 /// A call of `tool` with `arguments`.
-pub(super) fn call(id: &str, tool: &str, arguments: &str) -> String {
+pub(in crate::proxy) fn call(id: &str, tool: &str, arguments: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
     )
 }
 
 /// Quick time-outs.
-pub(super) fn quick() -> Settings {
+pub(in crate::proxy) fn quick() -> Settings {
     Settings {
         max_message: 256 * 1024,
         ask_timeout: Duration::from_millis(150),
