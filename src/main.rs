@@ -27,7 +27,12 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Compile(args) => cmd::compile::run(&args),
         Command::Check(args) => cmd::check::run(&args),
+        Command::Why(args) => cmd::why::run(&args),
         Command::Replay(args) => cmd::replay::run(&args),
+        Command::Verify(args) => cmd::verify::run(&args),
+        Command::Diff(args) => cmd::diff::run(&args),
+        Command::Test(args) => cmd::test::run(&args),
+        Command::Schema => cmd::schema::run(),
         Command::Run(args) => cmd::run::command(args),
         Command::Gateway(args) => cmd::gateway::command(args),
         Command::Pin(args) => cmd::pin::command(args),

@@ -91,9 +91,7 @@ fn servers(
     }
     let mut out = Vec::new();
     for entry in tables.servers {
-        let name = tables
-            .text(&entry.name)
-            .map_err(|_| CORRUPT)?;
+        let name = tables.text(&entry.name).map_err(|_| CORRUPT)?;
         let command = server(&tables, entry, base, look_up)
             .map_err(|why| format!("server `{}`: {why}", escape(name)))?;
         out.push((name.to_owned(), command));
@@ -107,9 +105,7 @@ fn server(
     base: &Path,
     look_up: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<ServerCommand, String> {
-    let json = tables
-        .text(&entry.json)
-        .map_err(|_| CORRUPT)?;
+    let json = tables.text(&entry.json).map_err(|_| CORRUPT)?;
     let options: Value = serde_json::from_str(json).map_err(|error| error.to_string())?;
     if options.get("url").is_some() {
         return Err(
