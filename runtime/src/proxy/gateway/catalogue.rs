@@ -7,7 +7,7 @@
 use super::super::frame::{FrameReader, text};
 use super::super::log::{note, quoted};
 use super::splice::splice;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 /// A tool as one server lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,16 +79,23 @@ impl Catalogue {
         &mut self,
         servers: impl Iterator<Item = (usize, &'a str, &'a [Listed])>,
     ) -> bool {
-        let mut names: BTreeMap<String, Vec<(usize, &str, &Listed)>> = BTreeMap::new();
+        // In the order in which they were listed.
+        let mut order = Vec::new();
+        let mut owners: HashMap<String, Vec<(usize, &str, &Listed)>> = HashMap::new();
         for (index, server, tools) in servers {
             for tool in tools {
                 let name = exposed(server, &tool.name);
-                names.entry(name).or_default().push((index, server, tool));
+                let owners = owners.entry(name.clone()).or_default();
+                if owners.is_empty() {
+                    order.push(name);
+                }
+                owners.push((index, server, tool));
             }
         }
         let mut places = HashMap::new();
         let mut definitions = Vec::new();
-        for (name, owners) in names {
+        for name in order {
+            let owners = owners.remove(&name).unwrap_or_default();
             match owners.as_slice() {
                 [(index, _, tool)] => {
                     definitions.push(tool.definition.clone());
@@ -133,7 +140,7 @@ impl Catalogue {
         self.places.get(name)
     }
 
-    /// All definitions, sorted by name.
+    /// All definitions, server by server, as they were listed.
     pub(super) fn definitions(&self) -> &[Vec<u8>] {
         &self.definitions
     }

@@ -15,6 +15,7 @@ use super::hello::Hello;
 use super::routes::{Reply, Routes};
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
@@ -128,6 +129,8 @@ pub(super) struct Front<J> {
     pub lists_until: Cell<Option<Instant>>,
     /// The client has been shown a list of tools.
     pub shown: Cell<bool>,
+    /// It has been shown other lists, by the capability that they belong to.
+    pub shown_others: RefCell<HashSet<&'static str>>,
     /// Parameters of the last `logging/setLevel`.
     pub level: RefCell<Option<Value>>,
 }
@@ -170,6 +173,7 @@ impl<J: Judge + 'static> Front<J> {
             ending: watch::Sender::new(Ending::Running),
             lists_until: Cell::new(None),
             shown: Cell::new(false),
+            shown_others: RefCell::default(),
             level: RefCell::default(),
         })
     }
@@ -264,6 +268,20 @@ impl<J: Judge + 'static> Front<J> {
                 .push(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
         }
         self.changed();
+    }
+
+    /// Tells the client that a server's prompts and resources came or went, if it was
+    /// shown the lists that they belong to.
+    pub(super) fn announce_others(&self, member: &Member) {
+        for capability in self.shown_others.borrow().iter() {
+            if member.offers(capability) {
+                let notice = json!({
+                    "jsonrpc": "2.0",
+                    "method": format!("notifications/{capability}/list_changed"),
+                });
+                self.client().push(notice.to_string().as_bytes());
+            }
+        }
     }
 
     /// A server does not run any more: whoever waits for it is told.

@@ -172,6 +172,7 @@ impl<J: Judge + 'static> Front<J> {
         let tools = member.tools.borrow().len();
         self.tell(member, format_args!("is up, with {tools} tools"));
         self.recatalogue();
+        self.announce_others(member);
         true
     }
 

@@ -124,6 +124,8 @@ impl<J: Judge + 'static> Front<J> {
         member.state.set(State::Down);
         if *self.ending.borrow() == Ending::Running {
             self.recatalogue();
+            self.announce_others(member);
+            *member.greeting.borrow_mut() = Value::Null;
         }
         let grace = self.settings.grace;
         let last_words = async {

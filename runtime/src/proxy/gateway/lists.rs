@@ -85,6 +85,7 @@ impl<J: Judge + 'static> Front<J> {
         tokio::task::spawn_local(async move {
             front.wait_for_start().await;
             let items = front.gather(what).await;
+            front.shown_others.borrow_mut().insert(what.capability());
             let bytes: usize = items.iter().map(Vec::len).sum();
             if bytes > MAX_BYTES {
                 let why = format!("the servers list too many {}", what.member());

@@ -51,7 +51,7 @@ fn a_call_keeps_its_bytes_and_its_id() {
         let mut peers = rig.start(&servers).await;
         let line = |id: &str, name: &str| {
             format!(
-                r#"{{"id": {id},"jsonrpc":"2.0", "method":"tools/call","params":{{"_meta":{{"progressToken":7,"k":1}}, "arguments":{{ "n":1e400, "name":"a__allow" }},"name":"{name}"}}}}"#
+                r#"{{"id": {id},"jsonrpc":"2.0", "method":"tools/call","params":{{"_meta":{{"progressToken":7,"k":1}}, "arguments":{{ "n":1.50e2, "name":"a__allow" }},"name":"{name}"}}}}"#
             )
         };
         rig.client
@@ -244,11 +244,14 @@ fn resources_and_prompts_find_their_servers() {
             .send(r#"{"jsonrpc":"2.0","id":1,"method":"resources/list"}"#)
             .await;
         assert_eq!(rig.client.json().await["result"], json!({"resources": []}));
-        drop(peers.drain(..));
+        peers.clear();
         for server in &mut rig.servers {
             let mut peer = server.accept().await;
             introduce(&mut peer, &all).await;
             list(&mut peer, &all, &[]).await;
+            // The client has seen a list without this server's resources.
+            let notice = rig.client.json().await;
+            assert_eq!(notice["method"], "notifications/resources/list_changed");
             peers.push(peer);
         }
         // The level goes to both, and the answer does not wait for them.
