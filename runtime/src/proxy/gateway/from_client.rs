@@ -336,8 +336,9 @@ impl<J: Judge + 'static> Front<J> {
             self.gather(*list).await;
         }
         let outcome = match self.whose(&subject) {
-            Ok(Some(place)) => Ok(place),
-            Ok(None) => Err((INVALID_PARAMS, format!("no server has {}", subject.shown()))),
+            Ok(found) => found
+                .or_else(|| self.only_server(&subject))
+                .ok_or_else(|| (INVALID_PARAMS, format!("no server has {}", subject.shown()))),
             Err(why) => Err((INVALID_PARAMS, why)),
         };
         match outcome {
@@ -389,6 +390,20 @@ impl<J: Judge + 'static> Front<J> {
                 ))
             }
         }
+    }
+
+    /// The only server that has resources at all: it knows best what it has.
+    fn only_server(&self, subject: &Subject<'_>) -> Option<Place> {
+        let Subject::Resource { uri } = subject else {
+            return None;
+        };
+        let has = |member: &&Rc<Member>| member.is_up() && member.offers("resources");
+        let mut able = self.members.iter().filter(has);
+        let (first, second) = (able.next()?, able.next());
+        second.is_none().then(|| Place {
+            server: first.index,
+            name: uri.clone(),
+        })
     }
 
     fn forward_routed<'a>(

@@ -57,12 +57,12 @@ pub struct Patience {
 }
 
 impl Default for Patience {
-    /// Half a second, three seconds, a minute, five seconds; pauses of half a second to
+    /// Half a second, five seconds, a minute, five seconds; pauses of half a second to
     /// half a minute.
     fn default() -> Self {
         Self {
             hello: Duration::from_millis(500),
-            lists: Duration::from_secs(3),
+            lists: Duration::from_secs(5),
             start: Duration::from_secs(60),
             answers: Duration::from_secs(5),
             first_pause: Duration::from_millis(500),
