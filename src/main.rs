@@ -4,6 +4,7 @@
 mod cli;
 mod cmd;
 mod output;
+mod progress;
 mod source;
 
 use bouncer_runtime::approvals::Choice;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Deny(args) => cmd::approvals::decide(&args, Choice::Deny),
         Command::Watch(args) => cmd::approvals::watch(&args),
         Command::Inspect(args) => cmd::inspect::run(&args),
+        Command::Bench(args) => cmd::bench::run(&args),
         Command::Explain(args) => cmd::explain::run(&args),
         Command::Packs(args) => cmd::packs::run(&args.command),
         Command::Demo(args) => cmd::demo::run(&args),

@@ -7,11 +7,12 @@
 
 mod dfa;
 mod literals;
+mod needles;
 mod nfa;
 
 pub use literals::{LiteralSetBuilder, LiteralTables};
 
-use bouncer_runtime::plan::format::{AUTOMATON_DFA, AUTOMATON_NFA, AutomatonRef, NONE};
+use bouncer_runtime::plan::format::{AUTOMATON_DFA, AUTOMATON_NFA, AutomatonRef, NONE, Range};
 use regex_automata::dfa::dense;
 use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};
 use regex_automata::{MatchKind, dfa::StartKind};
@@ -135,6 +136,12 @@ impl Automata {
             }
             None => self.push(&simulated(), AUTOMATON_NFA, count, NONE),
         };
+        // Anchored automata end early by themselves.
+        if !kin.anchored
+            && let Some(prefilter) = needles::prefilter(&hirs)
+        {
+            self.attach(automaton, &prefilter);
+        }
         let positions = members.iter().map(|(position, _)| *position).collect();
         covering.push(Covering {
             automaton,
@@ -151,9 +158,25 @@ impl Automata {
             kind: U32::new(kind),
             patterns: U32::new(patterns),
             fallback: U32::new(fallback),
+            prefilter: Range {
+                start: U32::new(0),
+                length: U32::new(0),
+            },
         });
         self.bytes.extend_from_slice(bytes);
         index
+    }
+
+    /// Puts a prefilter before an automaton.
+    fn attach(&mut self, automaton: u32, prefilter: &[u8]) {
+        let range = Range {
+            start: U32::new(self.bytes.len() as u32),
+            length: U32::new(prefilter.len() as u32),
+        };
+        if let Some(reference) = self.refs.get_mut(automaton as usize) {
+            reference.prefilter = range;
+            self.bytes.extend_from_slice(prefilter);
+        }
     }
 }
 
