@@ -76,33 +76,56 @@ def rule(tool, action, arg=None, **test):
     return {"tool": tool, **match, "action": action}
 
 
+def names(n, seed):
+    """`n` different made-up names."""
+    pick = random.Random(seed)
+    found = {}
+    while len(found) < n:
+        syllables = (pick.choice("bdfgklmnprstvz") + pick.choice("aeiou") for _ in range(4))
+        found["".join(syllables)] = None
+    return list(found)
+
+
 def whole(n):
     """One argument that has to match one of `n` patterns whole."""
-    patterns = [rf"https://svc{i}\.corp\.example/v[0-9]+/[a-z0-9_/-]*" for i in range(n)]
+    hosts = names(2 * n, 1)
+    patterns = [rf"https://{host}\.example/v[0-9]+/[a-z0-9_/-]*" for host in hosts[:n]]
     contracts = {"fetch": {"arg_patterns": {"url": "|".join(patterns)}}}
     allow = [rule("fetch", "allow", "url", regex=f"^(?:{p})$") for p in patterns]
     pick = random.Random(1)
     calls = []
     for k in range(32):
-        service = f"svc{pick.randrange(n)}" if k % 2 else f"other{pick.randrange(n)}"
-        url = f"https://{service}.corp.example/v2/reports/region_eu-west/{k}"
+        host = hosts[pick.randrange(n) + (0 if k % 2 else n)]
+        url = f"https://{host}.example/v2/reports/region_eu-west/{k}"
         calls.append({"tool": "fetch", "args": {"url": url, "timeout": 30}})
     return yaml(contracts), rules([*allow, rule("fetch", "deny")]), calls
 
 
 def inside(n):
-    """One argument in which one of `n` patterns has to be found."""
+    """One argument in which one of `n` patterns, which start alike, has to be found."""
     patterns = [rf"\bCHG{i:05}-[0-9]{{2}}\b" for i in range(n)]
+    number = lambda i: f"CHG{i if i < n else i + 50_000:05}-07"
+    return found(n, "", patterns, number)
+
+
+def words(n):
+    """The same, with patterns that start differently, in upper or lower case."""
+    list_of = names(2 * n, 2)
+    patterns = [rf"\b{word} (?:project|team)\b" for word in list_of[:n]]
+    return found(n, "(?i)", patterns, lambda i: f"the {list_of[i].title()} Team")
+
+
+def found(n, flags, patterns, text):
     joined = "|".join(patterns)
-    contracts = {"commit": {"arg_patterns": {"message": f"(?s:.*)(?:{joined})(?s:.*)"}}}
-    allow = [rule("commit", "allow", "message", regex=p) for p in patterns]
+    contracts = {"commit": {"arg_patterns": {"message": f"{flags}(?s:.*)(?:{joined})(?s:.*)"}}}
+    allow = [rule("commit", "allow", "message", regex=flags + p) for p in patterns]
     pick = random.Random(2)
     calls = []
     for k in range(32):
-        number = pick.randrange(n) + (0 if k % 2 else 50_000)
+        name = text(pick.randrange(n) + (0 if k % 2 else n))
         message = (
             f"Raise the time-out of the report job to {k} minutes, because the export of "
-            f"region eu-west takes longer since June. See CHG{number:05}-{k:02} for details."
+            f"region eu-west takes longer since June. Approved under {name} by the board."
         )
         calls.append({"tool": "commit", "args": {"message": message, "sign": True}})
     return yaml(contracts), rules([*allow, rule("commit", "deny")]), calls
@@ -193,7 +216,8 @@ def main():
     rounds = 5 if "quick" in sys.argv else 15
     cases = [
         ("1,000 patterns on one argument, whole value", whole(1_000)),
-        ("1,000 patterns on one argument, found inside", inside(1_000)),
+        ("1,000 patterns on one argument, found inside, all starting alike", inside(1_000)),
+        ("1,000 patterns on one argument, found inside, any case", words(1_000)),
         ("10,000 trusted destinations", destinations(10_000)),
         ("10,000 rules on one tool", one_tool(10_000)),
     ]

@@ -53,8 +53,21 @@ fn main() {
     let list = contestants(&bouncer, &predecessors, &directory, 0);
     starts(&list, &size);
     trips(&list, &size);
-    let slow = contestants(&bouncer, &predecessors, &directory.join("slow"), 1_000);
-    bursts(&list, &slow, &size);
+    let lists: Vec<(&str, Vec<Contestant>)> = [
+        ("at once", 0),
+        ("after 1 ms", 1_000),
+        ("after 10 ms", 10_000),
+    ]
+    .into_iter()
+    .map(|(name, micros)| {
+        let directory = directory.join(micros.to_string());
+        (
+            name,
+            contestants(&bouncer, &predecessors, &directory, micros),
+        )
+    })
+    .collect();
+    bursts(&lists, &size);
     let _ = std::fs::remove_dir_all(&directory);
 }
 
@@ -157,17 +170,15 @@ fn trips(list: &[Contestant], size: &Size) {
     println!();
 }
 
-/// Thirty-two calls in flight.
-fn bursts(list: &[Contestant], slow: &[Contestant], size: &Size) {
-    println!(
-        "| 32 in flight | server answers at once | of direct | CPU per call | server takes 1 ms | of direct |"
-    );
-    println!("|---|---|---|---|---|---|");
-    let run = |list: &[Contestant]| {
+/// Thirty-two calls in flight, with servers that take different times.
+fn bursts(lists: &[(&str, Vec<Contestant>)], size: &Size) {
+    println!("| 32 in flight, the server answers | | calls a second | of direct | CPU per call |");
+    println!("|---|---|---|---|---|");
+    for (name, list) in lists {
         let mut clients: Vec<Client> = list.iter().map(Client::start).collect();
         let mut rates = vec![Vec::new(); list.len()];
         let mut cpu = vec![Vec::new(); list.len()];
-        for round in 0..=size.rounds.div_ceil(2) {
+        for round in 0..=size.rounds.div_ceil(3) {
             for (n, client) in clients.iter_mut().enumerate() {
                 let before = client.cpu();
                 let time = client.burst(size.burst, 32);
@@ -177,22 +188,15 @@ fn bursts(list: &[Contestant], slow: &[Contestant], size: &Size) {
                 }
             }
         }
-        (rates, cpu)
-    };
-    let ((fast, cpu), (slow, _)) = (run(list), run(slow));
-    let share = |rates: &[Vec<f64>], n: usize| {
-        let shares: Vec<f64> = rates[n].iter().zip(&rates[0]).map(|(a, b)| a / b).collect();
-        median(&shares) * 100.0
-    };
-    for (n, contestant) in list.iter().enumerate() {
-        println!(
-            "| {} | {:.0}/s | {:.0} % | {:.1} µs | {:.0}/s | {:.0} % |",
-            contestant.name,
-            median(&fast[n]),
-            share(&fast, n),
-            median(&cpu[n]),
-            median(&slow[n]),
-            share(&slow, n)
-        );
+        for (n, contestant) in list.iter().enumerate() {
+            let shares: Vec<f64> = rates[n].iter().zip(&rates[0]).map(|(a, b)| a / b).collect();
+            println!(
+                "| {name} | {} | {:.0} | {:.0} % | {:.1} µs |",
+                contestant.name,
+                median(&rates[n]),
+                median(&shares) * 100.0,
+                median(&cpu[n])
+            );
+        }
     }
 }
