@@ -38,7 +38,7 @@ const BUDGET: f64 = 15e9;
 /// Nanoseconds per call: a row per contestant, a column per round. The first round only
 /// warms up and sets the length of the turns.
 pub fn rounds(works: &mut [&mut dyn Work], n: usize) -> Vec<Vec<f64>> {
-    let mut turn = |work: &mut dyn Work, passes: usize| {
+    let turn = |work: &mut dyn Work, passes: usize| {
         let start = now();
         for _ in 0..passes {
             black_box(work.pass(n));
