@@ -49,6 +49,14 @@ pub enum Command {
     Run(RunArgs),
     /// Write down a server's tools, so that later changes are noticed
     Pin(PinArgs),
+    /// Show the calls that wait, or waited, for a human
+    List(ListArgs),
+    /// Approve a call that waits for a human
+    Approve(DecideArgs),
+    /// Deny a call that waits for a human
+    Deny(DecideArgs),
+    /// Decide one waiting call after the other, as they come
+    Watch(WatchArgs),
     /// Show what a plan holds
     Inspect(InspectArgs),
     /// Explain a diagnostic's code
@@ -178,9 +186,75 @@ pub struct RunArgs {
     /// The audit log [default: the policy's `audit: {path}`, else ~/.bouncer/audit.jsonl]
     #[arg(long, value_name = "FILE")]
     pub audit: Option<PathBuf>,
+    /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
+    #[arg(long, value_name = "FILE")]
+    pub approvals: Option<PathBuf>,
     /// How to start the server
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "config")]
     pub command: Vec<OsString>,
+}
+
+/// Which approvals.
+#[derive(Args, Debug)]
+pub struct StoreArgs {
+    /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
+    #[arg(long, value_name = "FILE")]
+    pub approvals: Option<PathBuf>,
+    /// The plan that says where they are kept
+    #[arg(long, value_name = "PLAN", conflicts_with = "approvals")]
+    pub plan: Option<PathBuf>,
+    /// The policy that says where they are kept
+    #[arg(long, value_name = "POLICY", conflicts_with_all = ["approvals", "plan"])]
+    pub policy: Vec<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Where a client cannot ask its human, a call that the policy asks about is not \
+forwarded; it waits here under an id. Once approved, the agent makes exactly the same call \
+again, and it goes through, once."
+)]
+pub struct ListArgs {
+    /// Only those that stand like this
+    #[arg(long, value_name = "STATUS", value_enum)]
+    pub status: Option<Standing>,
+    /// At most so many, newest first
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub limit: usize,
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Where a request stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Standing {
+    /// Nobody has decided
+    Pending,
+    /// Approved, and not used yet
+    Approved,
+    /// Denied
+    Denied,
+    /// Approved, and the call went through
+    Used,
+    /// Not decided, or not used, in time
+    Expired,
+}
+
+#[derive(Args, Debug)]
+pub struct DecideArgs {
+    /// The id, as `list` shows it
+    pub id: String,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct WatchArgs {
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 #[derive(Args, Debug)]

@@ -5,10 +5,13 @@ use crate::output::{ERROR, Failure, colour};
 use bouncer_compiler::diagnostic::{self, Diagnostics};
 use bouncer_compiler::policy::Policy;
 use bouncer_compiler::{Input, Options};
+use bouncer_runtime::approvals::Lifetimes;
 use bouncer_runtime::plan::Plan;
+use bouncer_runtime::plan::format::{Meta, Str};
 use bouncer_runtime::tools::Lock;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Policies, compiled.
 pub struct Compiled {
@@ -96,6 +99,34 @@ pub fn plan(source: &PolicySource) -> Result<Plan, Failure> {
     print_diagnostics(&compiled.warnings);
     Plan::load(compiled.bytes)
         .map_err(|error| Failure::Message(format!("the compiled plan does not load: {error}")))
+}
+
+/// A file that the plan's policy names, seen from the directory of the plan or of the
+/// first policy file.
+pub fn beside(
+    plan: &Plan,
+    source: &PolicySource,
+    which: impl Fn(&Meta) -> &Str,
+) -> Option<PathBuf> {
+    let tables = plan.tables();
+    let path = tables.text(which(tables.meta().ok()?)).ok()?;
+    let file = source.plan.as_ref().or_else(|| source.policy.first())?;
+    let base = file.parent().unwrap_or_else(|| Path::new(""));
+    (!path.is_empty()).then(|| base.join(path))
+}
+
+/// How long requests and approvals hold, as the policy wants it.
+pub fn lifetimes(plan: &Plan) -> Lifetimes {
+    let meta = plan.tables();
+    let said = meta.meta().map_or(0, |meta| meta.approval_timeout_ms.get());
+    let default = Lifetimes::default();
+    Lifetimes {
+        pending: match said {
+            0 => default.pending,
+            ms => Duration::from_millis(ms),
+        },
+        ..default
+    }
 }
 
 /// Warns where rules name a server and none is known: they could never match.

@@ -1,5 +1,6 @@
 //! One module a subcommand: thin, from parsed arguments to an exit code.
 
+pub mod approvals;
 pub mod check;
 pub mod client_config;
 pub mod compile;

@@ -191,6 +191,8 @@ fn meta(writer: &mut Writer, policy: &Policy, lowered: &Lowered) -> Meta {
         exact_groups: U32::new(lowered.exact_groups as u32),
         compiler: writer.text(env!("CARGO_PKG_VERSION")),
         audit_path: writer.text(policy.audit_path.as_deref().unwrap_or_default()),
+        approval_path: writer.text(policy.approval_path.as_deref().unwrap_or_default()),
+        approval_timeout_ms: policy.approval_timeout_ms.unwrap_or(0).into(),
     }
 }
 

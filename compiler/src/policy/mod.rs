@@ -49,6 +49,10 @@ pub struct Policy {
     pub servers: Vec<Server>,
     /// Where the policy wants the audit log, as written; relative to the policy file.
     pub audit_path: Option<String>,
+    /// Where the policy wants approvals kept, as written; relative to the policy file.
+    pub approval_path: Option<String>,
+    /// How long a human has to decide, in milliseconds.
+    pub approval_timeout_ms: Option<u64>,
     /// What the author asserts about the policy, unparsed, in the order written.
     pub assertions: Vec<Assertion>,
 }

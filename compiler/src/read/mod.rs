@@ -42,6 +42,10 @@ pub(crate) struct File {
     pub servers: Vec<(Server, Span)>,
     /// The audit log's path, and where it was written.
     pub audit: Option<(String, Span)>,
+    /// Where approvals are kept, and where that was written.
+    pub approval_path: Option<(String, Span)>,
+    /// How long a human has to decide, in milliseconds, and where that was written.
+    pub approval_timeout_ms: Option<(u64, Span)>,
     /// `packs`, if the file has it: names, and where each was written.
     pub packs: Option<(Vec<(String, Span)>, Span)>,
     /// `heuristics`, if the file has it.

@@ -61,7 +61,7 @@ pub(crate) fn sections(
         file.audit = audit(cx, node);
     }
     if let Some(node) = fields.get("approval") {
-        approval(cx, node);
+        approval(cx, node, file);
     }
 }
 
@@ -298,31 +298,36 @@ fn audit(cx: &mut Cx<'_>, node: &Node) -> Option<(String, Span)> {
     Some((path.to_owned(), node.span))
 }
 
-/// Checks `approval:`; its settings belong to the predecessor's own store.
-fn approval(cx: &mut Cx<'_>, node: &Node) {
+/// Reads `approval:`. Nothing here polls: `pollIntervalMs` is checked and has no effect.
+fn approval(cx: &mut Cx<'_>, node: &Node, file: &mut File) {
     let known = ["path", "timeoutSeconds", "pollIntervalMs"];
     let Some(fields) = cx.fields(node, "`approval`", &known) else {
         return;
     };
     if let Some(node) = fields.get("path") {
-        cx.some_text(node, "`path` of `approval`");
+        let path = cx.some_text(node, "`path` of `approval`");
+        file.approval_path = path.map(|path| (path.to_owned(), node.span));
     }
     for key in ["timeoutSeconds", "pollIntervalMs"] {
-        if let Some(node) = fields.get(key) {
-            let what = format!("`{key}` of `approval`");
-            positive(cx, node, &what);
+        let Some(node) = fields.get(key) else {
+            continue;
+        };
+        let seconds = positive(cx, node, &format!("`{key}` of `approval`"));
+        if key == "timeoutSeconds" {
+            let ms = |text: String| (text.parse::<f64>().unwrap_or(0.0) * 1000.0) as u64;
+            file.approval_timeout_ms = seconds.map(|text| (ms(text).max(1), node.span));
         }
     }
 }
 
-/// A number above zero, fractions included.
-fn positive(cx: &mut Cx<'_>, node: &Node, what: &str) {
+/// The text of a number above zero, fractions included.
+fn positive(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<String> {
     use crate::policy::Scalar;
     let number = match &node.value {
         Value::Scalar(_) => cx.scalar(node, what),
         _ => {
             cx.wrong(node, what, "a number", "write a number above 0");
-            return;
+            return None;
         }
     };
     match number {
@@ -338,9 +343,13 @@ fn positive(cx: &mut Cx<'_>, node: &Node, what: &str) {
                     Diagnostic::new(Code::NUMBER, node.span, message).help("write e.g. `300`"),
                 );
             }
+            above.then_some(text)
         }
-        Some(_) => cx.wrong(node, what, "a number", "write a number, without quotes"),
-        None => {}
+        Some(_) => {
+            cx.wrong(node, what, "a number", "write a number, without quotes");
+            None
+        }
+        None => None,
     }
 }
 

@@ -92,6 +92,7 @@ pub(crate) fn load_with(
         let index = sources.add(format!("pack:{}", file.name), file.text);
         read::heuristics_file(index, &sources, &mut sink)
     });
+    let (approval_path, approval_timeout_ms) = options::approval(&files, &mut sink);
     let policy = Policy {
         files: sources.files().iter().map(|f| f.name.clone()).collect(),
         contracts: layers::contracts(&mut files, packs, &mut sink),
@@ -99,6 +100,8 @@ pub(crate) fn load_with(
         heuristics,
         servers: servers(&mut files, &mut sink),
         audit_path: options::audit(&files, &mut sink),
+        approval_path,
+        approval_timeout_ms,
         assertions: files.into_iter().flat_map(|f| f.assertions).collect(),
     };
     let failed = sink.errors() > 0;

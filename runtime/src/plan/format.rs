@@ -247,6 +247,10 @@ record! {
         compiler: Str,
         /// The policy's audit path; length 0: none.
         audit_path: Str,
+        /// Where the policy wants approvals kept; length 0: nowhere in particular.
+        approval_path: Str,
+        /// How long a human has to decide, in milliseconds; 0: not said.
+        approval_timeout_ms: U64,
     }
 }
 

@@ -132,6 +132,7 @@ impl<'t, 'p> Check<'t, 'p> {
                 && self.pos(&meta.on_unknown_at)
                 && self.text(&meta.compiler)
                 && self.text(&meta.audit_path)
+                && self.text(&meta.approval_path)
                 && meta.exact_groups.get() as usize <= self.tables.groups.len());
         ensure(ok, Section::Meta)?;
         ensure(
