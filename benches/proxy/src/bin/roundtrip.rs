@@ -25,10 +25,10 @@ struct Size {
 }
 
 const FULL: Size = Size {
-    starts: 11,
+    starts: 9,
     rounds: 25,
     calls: 200,
-    burst: 2_000,
+    burst: 1_000,
 };
 const QUICK: Size = Size {
     starts: 3,
