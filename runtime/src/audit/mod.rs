@@ -8,6 +8,7 @@
 mod redact;
 mod time;
 
+use crate::gate::Grounds;
 use crate::private::{private_directory, private_file};
 use crate::{Stage, Verdict};
 use serde::Serialize;
@@ -64,6 +65,8 @@ pub struct Entry<'a> {
     pub reason: &'a str,
     /// `file:line:column` of what decided.
     pub at: Option<&'a str>,
+    /// The destination that it is about, and where that was seen.
+    pub grounds: Option<&'a Grounds>,
     /// What happens now.
     pub outcome: Outcome,
     /// Time from the whole message being read to this line.
@@ -107,6 +110,8 @@ struct Tail<'a> {
     code: &'a str,
     reason: &'a str,
     at: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grounds: Option<&'a Grounds>,
     outcome: Outcome,
     plan: &'a str,
     latency_us: u64,
@@ -173,6 +178,7 @@ impl Audit {
             code: entry.code,
             reason: entry.reason,
             at: entry.at,
+            grounds: entry.grounds,
             outcome: entry.outcome,
             plan: &self.plan,
             latency_us: u64::try_from(entry.latency.as_micros()).unwrap_or(u64::MAX),

@@ -12,6 +12,7 @@ fn entry(arguments: Arguments<'_>) -> Entry<'_> {
         code: "sink_gate.unproven",
         reason: "because `a\nb`",
         at: Some("p.yaml:1:2"),
+        grounds: None,
         outcome: Outcome::Blocked,
         latency: Duration::from_micros(12),
     }

@@ -9,7 +9,7 @@ use super::mediator::Mediator;
 use super::session::{Approval, Judge};
 use super::table::Kind;
 use crate::audit::{Arguments, Entry, Outcome};
-use crate::gate::{Attempt, CallMessage};
+use crate::gate::{Attempt, CallMessage, Grounds};
 use crate::{Stage, Verdict};
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,7 @@ pub(super) struct Finding {
     pub reason: String,
     /// `file:line:column`.
     pub at: Option<String>,
+    pub grounds: Option<Grounds>,
     pub approval: Approval,
     /// The id under which a human is asked out of band.
     pub filed: Option<String>,
@@ -49,6 +50,7 @@ impl Finding {
             code: "proxy",
             reason: reason.to_owned(),
             at: None,
+            grounds: None,
             approval: Approval::Never,
             filed: None,
         }
@@ -125,6 +127,7 @@ impl<J: Judge> Mediator<J> {
             code: judgement.code,
             reason: judgement.reason,
             at: judgement.at,
+            grounds: judgement.grounds,
             approval: judgement.approval,
             filed: None,
         };
@@ -272,6 +275,7 @@ impl<J: Judge> Mediator<J> {
             code: finding.code,
             reason: &finding.reason,
             at: finding.at.as_deref(),
+            grounds: finding.grounds.as_ref(),
             outcome,
             latency: case.received.elapsed(),
         })
@@ -301,6 +305,7 @@ impl<J: Judge> Mediator<J> {
             code: "malformed",
             reason: why,
             at: None,
+            grounds: None,
             outcome: Outcome::Blocked,
             latency: Duration::ZERO,
         });

@@ -90,6 +90,7 @@ impl Judge for Script {
             verdict,
             stage,
             code: "script",
+            grounds: None,
             reason: format!("{verdict} by script"),
             at: Some("p.yaml:1:2".to_owned()),
             approval,
