@@ -3,7 +3,7 @@
 
     benches/predecessors/install.sh
     cargo build --release --manifest-path benches/peers/Cargo.toml --no-default-features --bin worker
-    python3 benches/predecessors/compare.py [quick]
+    python3 benches/predecessors/compare.py [quick] [WORDS OF A TITLE]
 
 bouncer reads the very files that the predecessors read. Each engine runs in a process of
 its own: it loads the policy, says the verdicts of all calls (which have to agree, otherwise
@@ -222,7 +222,10 @@ def main():
         ("10,000 rules on one tool", one_tool(10_000)),
     ]
     with tempfile.TemporaryDirectory() as directory:
+        wanted = " ".join(word for word in sys.argv[1:] if word != "quick")
         for title, case in cases:
+            if wanted not in title:
+                continue
             compare(title, case, rounds, Path(directory))
 
 

@@ -29,22 +29,37 @@ pub fn all(calls: &Calls) -> Vec<Floor> {
         move |k: usize| serde_json::from_str::<serde_json::Value>(&calls[k].message).is_err()
     };
     let dfa = {
-        let patterns: Vec<String> = (0..100).map(|i| format!("forbidden_word_{i}_end")).collect();
+        let patterns: Vec<String> = (0..100)
+            .map(|i| format!("forbidden_word_{i}_end"))
+            .collect();
         let config = dense::Config::new().match_kind(MatchKind::All);
-        let dfa = dense::Builder::new().configure(config).build_many(&patterns).unwrap();
+        let dfa = dense::Builder::new()
+            .configure(config)
+            .build_many(&patterns)
+            .unwrap();
         let texts: Vec<String> = calls
             .iter()
             .map(|call| call.value["query"].as_str().unwrap_or_default().to_owned())
             .collect();
-        move |k: usize| dfa.try_search_fwd(&Input::new(&texts[k])).unwrap().is_some()
+        move |k: usize| {
+            dfa.try_search_fwd(&Input::new(&texts[k]))
+                .unwrap()
+                .is_some()
+        }
     };
     let names: HashSet<String> = calls.iter().map(|call| call.tool.clone()).collect();
     let calls = Rc::clone(calls);
     let look_up = move |k: usize| names.contains(&calls[k].tool);
     let floor = |name, work| Floor { name, work };
     vec![
-        floor("`IgnoredAny` over the message", Box::new(ignore_message) as Box<dyn Work>),
-        floor("`IgnoredAny` over the arguments", Box::new(ignore_arguments)),
+        floor(
+            "`IgnoredAny` over the message",
+            Box::new(ignore_message) as Box<dyn Work>,
+        ),
+        floor(
+            "`IgnoredAny` over the arguments",
+            Box::new(ignore_arguments),
+        ),
         floor("`serde_json::Value` of the message", Box::new(value)),
         floor("dense DFA over `query`", Box::new(dfa)),
         floor("look-up of the tool in a `HashSet`", Box::new(look_up)),

@@ -79,11 +79,21 @@ fn compare(tests: Tests, spread: Spread, size: usize) {
             works.len() - 1
         });
         let (name, load, arguments) = (engine.name, engine.load, message - 1);
-        places.push(Place { name, load, prepared, arguments, message });
+        places.push(Place {
+            name,
+            load,
+            prepared,
+            arguments,
+            message,
+        });
     }
     let first_floor = works.len();
     let names: Vec<&str> = floors.iter().map(|floor| floor.name).collect();
-    works.extend(floors.iter_mut().map(|floor| &mut *floor.work as &mut dyn Work));
+    works.extend(
+        floors
+            .iter_mut()
+            .map(|floor| &mut *floor.work as &mut dyn Work),
+    );
     let times = timing::rounds(&mut works, CALLS);
 
     print_engines(&places, &times);
@@ -133,7 +143,11 @@ fn main() {
         .skip(1)
         .map(|size| size.parse().expect("sizes are numbers of rules"))
         .collect();
-    let sizes = if sizes.is_empty() { vec![10, 100, 1_000, 10_000] } else { sizes };
+    let sizes = if sizes.is_empty() {
+        vec![10, 100, 1_000, 10_000]
+    } else {
+        sizes
+    };
     for (tests, what) in [(Tests::Texts, "text tests"), (Tests::Regexes, "regexes")] {
         for &size in &sizes {
             println!("### {size} rules, {what}, ten a tool\n");

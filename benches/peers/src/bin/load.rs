@@ -18,7 +18,9 @@ fn main() {
         let mut hash = |_: usize| blake3::hash(&bytes).as_bytes()[0] == 0;
         let mut works: Vec<&mut dyn Work> = vec![&mut load, &mut hash];
         let times = timing::rounds(&mut works, 1);
-        let [load, hash] = times.as_slice() else { return };
+        let [load, hash] = times.as_slice() else {
+            return;
+        };
         let name = path.rsplit('/').next().unwrap_or(&path);
         println!(
             "| {name} | {} | {} | {} | {:.2} |",

@@ -37,8 +37,14 @@ fn main() {
         .collect();
 
     let start = now();
-    let input = Input { name: "policy.yaml", text: &policy };
-    let options = Options { packs: false, heuristics: false };
+    let input = Input {
+        name: "policy.yaml",
+        text: &policy,
+    };
+    let options = Options {
+        packs: false,
+        heuristics: false,
+    };
     let Ok(loaded) = bouncer_compiler::load(&[input], &options) else {
         panic!("the policy is not read");
     };
@@ -55,10 +61,14 @@ fn main() {
     let mut conversation = gate.conversation();
     let mut judge = |call: &Recorded<'_>| {
         let call = Call::hypothetical(None, call.tool, Some(call.args.get().as_bytes()));
-        gate.decide(&mut conversation, &call, Attempt::First, 0).verdict()
+        gate.decide(&mut conversation, &call, Attempt::First, 0)
+            .verdict()
     };
     let verdicts: Vec<&str> = calls.iter().map(|call| judge(call).name()).collect();
-    println!("{}", serde_json::json!({"load": load, "verdicts": verdicts}));
+    println!(
+        "{}",
+        serde_json::json!({"load": load, "verdicts": verdicts})
+    );
 
     for line in std::io::stdin().lock().lines() {
         let passes: usize = line.expect("input").parse().expect("a number");

@@ -33,9 +33,14 @@ fn policy(rules: &[Rule]) -> String {
 pub fn load(rules: &[Rule], calls: &Calls) -> Engine {
     let text = policy(rules);
     let (mut gate, load) = timed(|| {
-        let input = Input { name: "policy.yaml", text: &text };
+        let input = Input {
+            name: "policy.yaml",
+            text: &text,
+        };
         let loaded = bouncer_compiler::load(&[input], &Options::default());
-        let policy = loaded.unwrap_or_else(|_| panic!("the policy is not read")).policy;
+        let policy = loaded
+            .unwrap_or_else(|_| panic!("the policy is not read"))
+            .policy;
         Gate::new(Plan::load(bouncer_compiler::compile(&policy).unwrap()).unwrap())
     });
     let mut names: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();

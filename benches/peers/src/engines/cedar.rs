@@ -41,7 +41,10 @@ fn policies(rules: &[&Rule]) -> String {
             ),
             Test::Regex(_) => panic!("Cedar has no regular expressions"),
         };
-        let _ = writeln!(text, "forbid(principal, action, resource) when {{ {test} }};");
+        let _ = writeln!(
+            text,
+            "forbid(principal, action, resource) when {{ {test} }};"
+        );
     }
     text
 }
@@ -91,7 +94,10 @@ pub fn load(rules: &[Rule], calls: &Calls) -> Engine {
         let (host, calls) = (Rc::clone(&host), Rc::clone(calls));
         move |k: usize| {
             let call = &calls[k];
-            host.denied(&call.tool, &host.request(&call.tool, value(&call.arguments)))
+            host.denied(
+                &call.tool,
+                &host.request(&call.tool, value(&call.arguments)),
+            )
         }
     };
     let calls = Rc::clone(calls);

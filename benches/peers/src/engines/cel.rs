@@ -59,13 +59,19 @@ where
         let (judge, calls, env) = (Rc::clone(&judge), Rc::clone(calls), Arc::clone(env));
         move |k: usize| {
             let call = &calls[k];
-            judge(&call.tool, &context(&env, &call.tool, &value(&call.arguments)))
+            judge(
+                &call.tool,
+                &context(&env, &call.tool, &value(&call.arguments)),
+            )
         }
     };
     let (calls, env) = (Rc::clone(calls), Arc::clone(env));
     let message = move |k: usize| {
         let params = read(&calls[k].message);
-        judge(&params.name, &context(&env, &params.name, &params.arguments))
+        judge(
+            &params.name,
+            &context(&env, &params.name, &params.arguments),
+        )
     };
     Engine {
         name,
@@ -97,7 +103,15 @@ pub fn sliced(rules: &[Rule], calls: &Calls) -> Engine {
             rules.iter().map(compile).collect::<Vec<_>>()
         })
     });
-    engine("cel, first match, sliced", calls, load, &env, move |tool, context| {
-        slices.get(tool).is_some_and(|programs| any(programs, context))
-    })
+    engine(
+        "cel, first match, sliced",
+        calls,
+        load,
+        &env,
+        move |tool, context| {
+            slices
+                .get(tool)
+                .is_some_and(|programs| any(programs, context))
+        },
+    )
 }

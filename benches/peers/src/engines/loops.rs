@@ -30,7 +30,9 @@ impl Ready {
         match self {
             Self::Equals(value) => text("query") == Some(value),
             Self::Contains(part) => text("query").is_some_and(|text| text.contains(part.as_str())),
-            Self::Prefix(start) => text("path").is_some_and(|text| text.starts_with(start.as_str())),
+            Self::Prefix(start) => {
+                text("path").is_some_and(|text| text.starts_with(start.as_str()))
+            }
             Self::Both(exact, part) => {
                 text("env") == Some(exact)
                     && text("query").is_some_and(|text| text.contains(part.as_str()))
@@ -73,31 +75,51 @@ pub fn all(rules: &[Rule], calls: &Calls) -> Engine {
     let (list, load) = timed(|| {
         let ready = |rule: &Rule| {
             let exact = rule.tool.is_some();
-            let tool = rule.tool.clone().unwrap_or_else(|| format!("{}__", rule.server));
+            let tool = rule
+                .tool
+                .clone()
+                .unwrap_or_else(|| format!("{}__", rule.server));
             (exact, tool, Ready::new(&rule.test))
         };
         rules.iter().map(ready).collect::<Vec<_>>()
     });
-    engine("first match, `regex`", calls, load, move |tool, arguments| {
-        list.iter().any(|(exact, name, test)| {
-            let applies = if *exact { tool == name } else { tool.starts_with(name.as_str()) };
-            applies && test.holds(arguments)
-        })
-    })
+    engine(
+        "first match, `regex`",
+        calls,
+        load,
+        move |tool, arguments| {
+            list.iter().any(|(exact, name, test)| {
+                let applies = if *exact {
+                    tool == name
+                } else {
+                    tool.starts_with(name.as_str())
+                };
+                applies && test.holds(arguments)
+            })
+        },
+    )
 }
 
 /// A list for each tool.
 pub fn sliced(rules: &[Rule], calls: &Calls) -> Engine {
     let (slices, load) = timed(|| {
         Sliced::new(rules, |rules| {
-            rules.iter().map(|rule| Ready::new(&rule.test)).collect::<Vec<_>>()
+            rules
+                .iter()
+                .map(|rule| Ready::new(&rule.test))
+                .collect::<Vec<_>>()
         })
     });
-    engine("first match, `regex`, sliced", calls, load, move |tool, arguments| {
-        slices
-            .get(tool)
-            .is_some_and(|list| list.iter().any(|test| test.holds(arguments)))
-    })
+    engine(
+        "first match, `regex`, sliced",
+        calls,
+        load,
+        move |tool, arguments| {
+            slices
+                .get(tool)
+                .is_some_and(|list| list.iter().any(|test| test.holds(arguments)))
+        },
+    )
 }
 
 /// A `RegexSet` for each tool: only for rules that are all regular expressions.

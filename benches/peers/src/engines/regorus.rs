@@ -46,10 +46,15 @@ fn data(rules: &[Rule]) -> String {
 
 fn machine(data: &str) -> RegoVM {
     // Its cache of compiled regexes holds few by default.
-    regorus::cache::configure(regorus::cache::Config { regex: 1 << 16, glob: 1 << 16 });
+    regorus::cache::configure(regorus::cache::Config {
+        regex: 1 << 16,
+        glob: 1 << 16,
+    });
     let data = Value::from_json_str(data).unwrap();
     let mut engine = regorus::Engine::new();
-    engine.add_policy("gate.rego".into(), POLICY.into()).unwrap();
+    engine
+        .add_policy("gate.rego".into(), POLICY.into())
+        .unwrap();
     engine.add_data(data.clone()).unwrap();
     let compiled = engine.compile_with_entrypoint(&ENTRY.into()).unwrap();
     let program = Compiler::compile_from_policy(&compiled, &[ENTRY]).unwrap();

@@ -1,7 +1,8 @@
 //! Times calls end to end: direct, through bouncer and through its predecessors.
 //!
-//! `roundtrip BOUNCER PREDECESSORS [quick]`: the binary to test, and the directory into which
-//! `benches/predecessors/install.sh` has put the two others. Prints Markdown.
+//! `roundtrip BOUNCER PREDECESSORS [quick] [starts] [trips] [bursts]`: the binary to test, and
+//! the directory into which `benches/predecessors/install.sh` has put the two others; without
+//! names of parts, all of them. Prints Markdown.
 //!
 //! All contestants run at the same time and take turns, so that the load of the machine
 //! meets all of them; what is reported are medians over the turns.
@@ -40,7 +41,7 @@ const QUICK: Size = Size {
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [bouncer, predecessors, rest @ ..] = args.as_slice() else {
-        eprintln!("usage: roundtrip BOUNCER PREDECESSORS [quick]");
+        eprintln!("usage: roundtrip BOUNCER PREDECESSORS [quick] [starts] [trips] [bursts]");
         std::process::exit(2);
     };
     let size = if rest.iter().any(|arg| arg == "quick") {
@@ -48,26 +49,30 @@ fn main() {
     } else {
         FULL
     };
+    let wanted = |part: &str| {
+        let mut parts = rest.iter().filter(|arg| *arg != "quick").peekable();
+        parts.peek().is_none() || parts.any(|arg| arg == part)
+    };
     let directory = std::env::temp_dir().join(format!("bouncer-roundtrip-{}", std::process::id()));
     let (bouncer, predecessors) = (PathBuf::from(bouncer), PathBuf::from(predecessors));
-    let list = contestants(&bouncer, &predecessors, &directory, 0);
-    starts(&list, &size);
-    trips(&list, &size);
-    let lists: Vec<(&str, Vec<Contestant>)> = [
-        ("at once", 0),
-        ("after 1 ms", 1_000),
-        ("after 10 ms", 10_000),
-    ]
-    .into_iter()
-    .map(|(name, micros)| {
+    let list = |micros: u32| {
         let directory = directory.join(micros.to_string());
-        (
-            name,
-            contestants(&bouncer, &predecessors, &directory, micros),
-        )
-    })
-    .collect();
-    bursts(&lists, &size);
+        contestants(&bouncer, &predecessors, &directory, micros)
+    };
+    if wanted("starts") {
+        starts(&list(0), &size);
+    }
+    if wanted("trips") {
+        trips(&list(0), &size);
+    }
+    if wanted("bursts") {
+        let lists = [
+            ("at once", 0),
+            ("after 1 ms", 1_000),
+            ("after 10 ms", 10_000),
+        ];
+        bursts(&lists.map(|(name, micros)| (name, list(micros))), &size);
+    }
     let _ = std::fs::remove_dir_all(&directory);
 }
 
