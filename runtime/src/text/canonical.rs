@@ -593,6 +593,11 @@ mod tests {
         }
 
         #[test]
+        fn equals_the_loop_on_ascii(input in "[a-cA%41 \\x00\\t\\n\\r\\x1c\\x7f]{0,14}") {
+            prop_assert_eq!(canonical_of(&input), oracle(&input));
+        }
+
+        #[test]
         fn fast_check_is_sound(input in "[ -~]{0,6}") {
             prop_assert!(!is_canonical_fast(&input) || canonical_of(&input) == input);
         }
