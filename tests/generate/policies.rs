@@ -159,7 +159,7 @@ fn contract(rng: &mut Rng, lines: &mut Lines) -> Contract {
         } else {
             vec![]
         },
-        confirm: rng.chance(10),
+        confirm: rng.chance(25),
         max_calls: rng.chance(20).then(|| (rng.below(6) as u64, lines.next())),
         rates: if rng.chance(20) {
             rng.several(1, 2, |rng| Rate {
