@@ -563,7 +563,7 @@ fn run(policies: u64, lists: bool) {
     println!("{tallies:#?}");
     let policies: u64 = tallies.iter().map(|tally| tally.policies).sum();
     let undecided: u64 = tallies.iter().map(|tally| tally.undecided).sum();
-    let share = if lists { 5 } else { 50 };
+    let share = if lists { 5 } else { 20 };
     assert!(undecided * share <= policies, "{tallies:#?}");
 }
 
