@@ -6,6 +6,7 @@ mod cmd;
 mod output;
 mod source;
 
+use bouncer_runtime::approvals::Choice;
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};
 use std::process::ExitCode;
@@ -26,9 +27,18 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Compile(args) => cmd::compile::run(&args),
         Command::Check(args) => cmd::check::run(&args),
+        Command::Why(args) => cmd::why::run(&args),
         Command::Replay(args) => cmd::replay::run(&args),
+        Command::Verify(args) => cmd::verify::run(&args),
+        Command::Diff(args) => cmd::diff::run(&args),
+        Command::Test(args) => cmd::test::run(&args),
+        Command::Schema => cmd::schema::run(),
         Command::Run(args) => cmd::run::command(args),
         Command::Pin(args) => cmd::pin::command(args),
+        Command::List(args) => cmd::approvals::list(&args),
+        Command::Approve(args) => cmd::approvals::decide(&args, Choice::Approve),
+        Command::Deny(args) => cmd::approvals::decide(&args, Choice::Deny),
+        Command::Watch(args) => cmd::approvals::watch(&args),
         Command::Inspect(args) => cmd::inspect::run(&args),
         Command::Explain(args) => cmd::explain::run(&args),
         Command::Packs(args) => cmd::packs::run(&args.command),

@@ -4,11 +4,15 @@ use crate::cli::{Layers, PolicySource};
 use crate::output::{ERROR, Failure, colour};
 use bouncer_compiler::diagnostic::{self, Diagnostics};
 use bouncer_compiler::policy::Policy;
-use bouncer_compiler::{Input, Options};
+use bouncer_compiler::verify::ListedTool;
+use bouncer_compiler::{CompileError, Input, Loaded, Options};
+use bouncer_runtime::approvals::Lifetimes;
 use bouncer_runtime::plan::Plan;
-use bouncer_runtime::tools::Lock;
+use bouncer_runtime::plan::format::{Meta, Str};
+use bouncer_runtime::tools::{DefinitionError, Lock, ToolDefinition};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Policies, compiled.
 pub struct Compiled {
@@ -20,8 +24,8 @@ pub struct Compiled {
     pub warnings: Diagnostics,
 }
 
-/// Compiles policy files.
-pub fn compile(policies: &[PathBuf], layers: &Layers) -> Result<Compiled, Box<CompileFailure>> {
+/// Reads policy files, and the layers below them.
+pub fn load(policies: &[PathBuf], layers: &Layers) -> Result<Loaded, Box<CompileFailure>> {
     let texts: Vec<(String, String)> = policies
         .iter()
         .map(|path| read_text(path).map(|text| (display_name(path), text)))
@@ -35,21 +39,26 @@ pub fn compile(policies: &[PathBuf], layers: &Layers) -> Result<Compiled, Box<Co
         packs: !layers.no_packs,
         heuristics: !layers.no_heuristics,
     };
-    let loaded = bouncer_compiler::load(&inputs, &options)
-        .map_err(|d| Box::new(CompileFailure::Policy(d)))?;
+    bouncer_compiler::load(&inputs, &options).map_err(|d| Box::new(CompileFailure::Policy(d)))
+}
+
+/// Compiles policy files.
+pub fn compile(policies: &[PathBuf], layers: &Layers) -> Result<Compiled, Box<CompileFailure>> {
+    let loaded = load(policies, layers)?;
     match bouncer_compiler::compile(&loaded.policy) {
         Ok(bytes) => Ok(Compiled {
             bytes,
             policy: loaded.policy,
             warnings: loaded.warnings,
         }),
-        Err(errors) => {
-            let sources = loaded.warnings.sources().clone();
-            Err(Box::new(CompileFailure::Policy(
-                diagnostic::of_compile_errors(&errors, sources),
-            )))
-        }
+        Err(errors) => Err(Box::new(build_failure(&errors, &loaded))),
     }
+}
+
+/// What is wrong with policies that load and do not build.
+pub fn build_failure(errors: &[CompileError], loaded: &Loaded) -> CompileFailure {
+    let sources = loaded.warnings.sources().clone();
+    CompileFailure::Policy(diagnostic::of_compile_errors(errors, sources))
 }
 
 /// Why policies did not compile.
@@ -98,6 +107,34 @@ pub fn plan(source: &PolicySource) -> Result<Plan, Failure> {
         .map_err(|error| Failure::Message(format!("the compiled plan does not load: {error}")))
 }
 
+/// A file that the plan's policy names, seen from the directory of the plan or of the
+/// first policy file.
+pub fn beside(
+    plan: &Plan,
+    source: &PolicySource,
+    which: impl Fn(&Meta) -> &Str,
+) -> Option<PathBuf> {
+    let tables = plan.tables();
+    let path = tables.text(which(tables.meta().ok()?)).ok()?;
+    let file = source.plan.as_ref().or_else(|| source.policy.first())?;
+    let base = file.parent().unwrap_or_else(|| Path::new(""));
+    (!path.is_empty()).then(|| base.join(path))
+}
+
+/// How long requests and approvals hold, as the policy wants it.
+pub fn lifetimes(plan: &Plan) -> Lifetimes {
+    let meta = plan.tables();
+    let said = meta.meta().map_or(0, |meta| meta.approval_timeout_ms.get());
+    let default = Lifetimes::default();
+    Lifetimes {
+        pending: match said {
+            0 => default.pending,
+            ms => Duration::from_millis(ms),
+        },
+        ..default
+    }
+}
+
 /// Warns where rules name a server and none is known: they could never match.
 pub fn warn_without_server(plan: &Plan, server: Option<&str>) {
     if server.is_some() {
@@ -142,7 +179,48 @@ pub fn lock(path: &Path) -> Result<Lock, Failure> {
     Lock::parse(&read_text(path)?).map_err(|error| Failure::file("use", path, &error))
 }
 
-fn display_name(path: &Path) -> String {
+/// The tools of lock files, and of saved answers to `tools/list`.
+pub fn tools(paths: &[PathBuf]) -> Result<Vec<ListedTool>, Failure> {
+    let mut all = Vec::new();
+    for path in paths {
+        let text = read_text(path)?;
+        let tools = match listed(&text) {
+            Some(tools) => tools.map_err(|error| Failure::file("use", path, &error))?,
+            None => {
+                let lock =
+                    Lock::parse(&text).map_err(|error| Failure::file("use", path, &error))?;
+                let tools = lock.tools.into_iter();
+                tools.map(|tool| (tool.server, tool.definition)).collect()
+            }
+        };
+        all.extend(tools);
+    }
+    Ok(all)
+}
+
+/// The tools of an answer to `tools/list`: its `tools` hold definitions, not entries of a
+/// lock. A member `server` beside them names the server.
+fn listed(text: &str) -> Option<Result<Vec<ListedTool>, DefinitionError>> {
+    let mut root: serde_json::Value = serde_json::from_str(text).ok()?;
+    if let Some(result) = root.get_mut("result") {
+        root = result.take();
+    }
+    let tools = root.get("tools").or(Some(&root))?.as_array()?;
+    if root.get("version") == Some(&1.into())
+        || tools.iter().any(|tool| tool.get("digest").is_some())
+    {
+        return None;
+    }
+    let server = root.get("server").and_then(serde_json::Value::as_str);
+    let read = |tool: &serde_json::Value| {
+        let definition = ToolDefinition::from_json(tool.clone())?;
+        Ok((server.map(str::to_owned), definition))
+    };
+    Some(tools.iter().map(read).collect())
+}
+
+/// The name of a file in messages.
+pub fn display_name(path: &Path) -> String {
     if path == Path::new("-") {
         "<stdin>".to_owned()
     } else {

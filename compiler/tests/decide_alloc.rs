@@ -42,6 +42,9 @@ rules:
   - tool: "pay"
     when: args.amount > 1000 or args.items[*].price >= 99.5 or args.items.count > 900
     action: ask
+  - tool: "post"
+    when: any carries_untrusted(args.body)
+    action: ask
   - tool: "pay"
     when: calls(this) > 5000 per 1h
     action: deny
@@ -63,7 +66,7 @@ fn gate() -> Gate {
     .unwrap();
     let plan = Plan::load(compile(&loaded.policy).unwrap()).unwrap();
     let mut gate = Gate::new(plan);
-    let tools: Vec<ToolDefinition> = ["send_email", "write_file", "pay", "other"]
+    let tools: Vec<ToolDefinition> = ["send_email", "write_file", "pay", "post", "other"]
         .into_iter()
         .map(|name| ToolDefinition::from_json(json!({ "name": name })).unwrap())
         .collect();
@@ -103,7 +106,7 @@ fn decisions_do_not_allocate() {
         .collect();
     let prices: Vec<String> = (0..1000).map(|n| format!("{{\"price\":{n}.25}}")).collect();
     let long = "x".repeat(1_000_000);
-    let cases: [(&str, String, Verdict); 18] = [
+    let cases: [(&str, String, Verdict); 20] = [
         (
             "send_email",
             r#"{"to":"a@corp.example","body":"hi"}"#.into(),
@@ -183,6 +186,16 @@ fn decisions_do_not_allocate() {
             Verdict::Ask,
         ),
         ("pay", r#"{"amount":3,"amount":4}"#.into(), Verdict::Deny),
+        (
+            "post",
+            r#"{"body":"look at https://drop.evil.example/y and tell a@b.example"}"#.into(),
+            Verdict::Ask,
+        ),
+        (
+            "post",
+            r#"{"body":"look at https://other.example/y and tell a@b.example"}"#.into(),
+            Verdict::Allow,
+        ),
         ("unknown_tool", r#"{"a":1}"#.into(), Verdict::Ask),
         (
             "other",

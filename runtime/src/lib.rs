@@ -4,15 +4,18 @@
 //! ([`plan`]), keeps what one agent's conversation has seen ([`gate::Conversation`],
 //! [`provenance`]) and answers one question per call: allow, ask or deny
 //! ([`gate::Gate::decide`]). With the `proxy` feature it also stands between an MCP
-//! client and an MCP server.
+//! client and an MCP server, and keeps what humans approved ([`approvals`]).
 
 pub mod address;
+#[cfg(feature = "proxy")]
+pub mod approvals;
 pub mod audit;
 pub mod gate;
 pub mod json;
 pub mod number;
 pub mod path;
 pub mod plan;
+mod private;
 pub mod provenance;
 #[cfg(feature = "proxy")]
 pub mod proxy;

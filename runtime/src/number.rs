@@ -27,6 +27,24 @@ pub fn equal(a: &str, b: &str) -> Option<bool> {
     compare(a, b).map(Ordering::is_eq)
 }
 
+/// One spelling for all JSON numbers of the same value: significant digits and an
+/// exponent. `None` as for [`compare`]. Linear in the length.
+#[must_use]
+pub fn canonical(text: &str) -> Option<String> {
+    let number = Decimal::parse(text.as_bytes())?;
+    if number.sign() == 0 {
+        return Some("0".to_owned());
+    }
+    let mut canonical = String::with_capacity(number.digits + 8);
+    if number.negative {
+        canonical.push('-');
+    }
+    canonical.extend(number.significant().map(|&digit| char::from(digit)));
+    canonical.push('e');
+    canonical.push_str(&number.point.to_string());
+    Some(canonical)
+}
+
 /// Whether `text` is exactly one JSON number.
 #[must_use]
 pub fn is_number(text: &str) -> bool {
@@ -197,6 +215,7 @@ mod tests {
             assert_eq!(compare(a, b), Some(expected), "{a} {b}");
             assert_eq!(compare(b, a), Some(expected.reverse()), "{b} {a}");
             assert_eq!(equal(a, b), Some(expected == Equal));
+            assert_eq!(canonical(a) == canonical(b), expected == Equal, "{a} {b}");
         }
     }
 

@@ -1,15 +1,18 @@
 //! `bouncer run`: the proxy in front of one server.
 
 use super::client_config::Upstream;
-use crate::cli::{PolicySource, RunArgs};
+use crate::cli::RunArgs;
 use crate::output::{Failure, Outcome};
 use crate::source;
+use bouncer_compiler::diagnostic::escape;
+use bouncer_runtime::approvals::Store;
 use bouncer_runtime::audit::Audit;
 use bouncer_runtime::gate::Gate;
 use bouncer_runtime::plan::Plan;
-use bouncer_runtime::proxy::{Proxy, Settings, conversation_id};
+use bouncer_runtime::proxy::{Desk, Proxy, Settings, conversation_id};
 use bouncer_runtime::tools::Lock;
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 
 /// What to run, and how.
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub struct RunOptions {
     pub lock: Option<Lock>,
     /// The audit log; `~/.bouncer/audit.jsonl` if there is none.
     pub audit: Option<PathBuf>,
+    /// Where approvals are kept; `~/.bouncer/approvals.db` if there is none.
+    pub approvals: Option<PathBuf>,
     /// Times and limits.
     pub settings: Settings,
 }
@@ -32,7 +37,12 @@ pub struct RunOptions {
 pub fn command(args: RunArgs) -> Outcome {
     let plan = source::plan(&args.source)?;
     let lock = args.tools.as_deref().map(source::lock).transpose()?;
-    let audit = args.audit.or_else(|| policy_audit(&plan, &args.source));
+    let audit = args
+        .audit
+        .or_else(|| source::beside(&plan, &args.source, |meta| &meta.audit_path));
+    let approvals = args
+        .approvals
+        .or_else(|| source::beside(&plan, &args.source, |meta| &meta.approval_path));
     let mut gate = Gate::new(plan);
     gate.limit_provenance((args.provenance_limit as usize) << 20);
     run(RunOptions {
@@ -41,18 +51,9 @@ pub fn command(args: RunArgs) -> Outcome {
         gate,
         lock,
         audit,
+        approvals,
         settings: Settings::default(),
     })
-}
-
-/// The audit log that the policy names (`audit: {path: …}`), from the directory of the
-/// plan or of the first policy file.
-fn policy_audit(plan: &Plan, source: &PolicySource) -> Option<PathBuf> {
-    let tables = plan.tables();
-    let path = tables.text(&tables.meta().ok()?.audit_path).ok()?;
-    let file = source.plan.as_ref().or_else(|| source.policy.first())?;
-    let base = file.parent().unwrap_or_else(|| Path::new(""));
-    (!path.is_empty()).then(|| base.join(path))
 }
 
 /// Runs the proxy until one side ends; gives the exit code.
@@ -70,14 +71,26 @@ pub fn run(options: RunOptions) -> Outcome {
         let why = "there is no home directory for the audit log: name a file with `--audit`";
         Failure::Message(why.to_owned())
     })?;
-    let digest = options.gate.plan().short_digest();
-    let audit = Audit::open(&path, &conversation_id(), &digest)
+    let plan = options.gate.plan();
+    let conversation = conversation_id();
+    let audit = Audit::open(&path, &conversation, &plan.short_digest())
         .map_err(|error| Failure::file("write the audit log", &path, &error))?;
+    let desk = desk(plan, options.approvals, conversation);
+    let of_server = server
+        .as_deref()
+        .map(|name| format!("server `{}`, ", escape(name)));
+    note(&format!(
+        "gating {}with plan {}, audit log `{}`",
+        of_server.unwrap_or_default(),
+        plan.short_digest(),
+        path.display()
+    ));
     let program = PathBuf::from(&command.program);
     let proxy = Proxy {
         gate: options.gate,
         lock: options.lock,
         audit,
+        desk,
         server,
         command,
         settings: options.settings,
@@ -85,4 +98,28 @@ pub fn run(options: RunOptions) -> Outcome {
     proxy
         .run()
         .map_err(|error| Failure::file("start", &program, &error))
+}
+
+/// The approvals given out of band. Without them such calls are denied, so a store that
+/// cannot be opened is no reason not to start.
+fn desk(plan: &Plan, path: Option<PathBuf>, conversation: String) -> Option<Desk> {
+    let path = path.or_else(Store::default_path)?;
+    match Store::open(&path, source::lifetimes(plan)) {
+        Ok(store) => {
+            let digest = plan.digest().iter().map(|b| format!("{b:02x}"));
+            Some(Desk::new(store, conversation, digest.collect()))
+        }
+        Err(error) => {
+            note(&format!(
+                "nobody can approve calls out of band: `{}` cannot be used: {error}",
+                path.display()
+            ));
+            None
+        }
+    }
+}
+
+fn note(message: &str) {
+    // If standard error is gone there is nobody left to tell.
+    let _ = writeln!(std::io::stderr(), "bouncer: {message}");
 }

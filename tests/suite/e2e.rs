@@ -137,6 +137,12 @@ struct Installed {
     interpreter: String,
 }
 
+/// A Python, and the directory of the libraries that the tests install for it.
+pub fn python_with_libraries() -> (String, PathBuf) {
+    let installed = installed();
+    (installed.interpreter.clone(), installed.work.join("python"))
+}
+
 fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e")
 }

@@ -14,6 +14,7 @@ mod reference;
 #[path = "../generate/mod.rs"]
 mod generate;
 
+mod approvals;
 mod command;
 mod complete;
 mod corpus;
@@ -22,4 +23,11 @@ mod documents;
 mod e2e;
 mod engine;
 mod equivalence;
+mod findings;
+mod policy_tests;
+mod schema;
 mod vectors;
+mod verify_brute;
+mod verify_claims;
+mod verify_growth;
+mod verify_replay;

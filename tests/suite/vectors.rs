@@ -5,6 +5,7 @@
 //! on the case, never a list of cases, and the number of cases in each is asserted, so
 //! that a new difference fails.
 
+pub mod approvals;
 pub mod contracts;
 pub mod primitives;
 pub mod rules;

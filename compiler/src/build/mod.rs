@@ -169,14 +169,61 @@ fn thompson(hirs: &[Hir]) -> Result<NFA, String> {
         .map_err(|error| error.to_string())
 }
 
+/// The DFA of one pattern, if it stays small, and whether it only looks at the start of
+/// a text.
+pub(crate) fn pattern_dfa(pattern: &str) -> Option<(dense::DFA<Vec<u32>>, bool)> {
+    let hir = regex_syntax::ParserBuilder::new()
+        .nest_limit(512)
+        .build()
+        .parse(pattern)
+        .ok()?;
+    let properties = hir.properties();
+    let kin = Kin {
+        anchored: properties.look_set_prefix().contains(Look::Start),
+        word_unicode: properties.look_set().contains_word_unicode(),
+    };
+    let nfa = thompson(&[hir]).ok()?;
+    Some((determinize(&nfa, kin, SINGLE_DFA_LIMIT)?, kin.anchored))
+}
+
+/// What a pattern costs that is too large for a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PatternCost {
+    /// States that are followed at the same time, at worst.
+    pub states: usize,
+    /// The size, in bytes, that its table would exceed.
+    pub limit: usize,
+}
+
+/// What a pattern costs; `None` if it has a table, or does not parse.
+pub(crate) fn pattern_cost(pattern: &str) -> Option<PatternCost> {
+    if pattern_dfa(pattern).is_some() {
+        return None;
+    }
+    let hir = regex_syntax::ParserBuilder::new()
+        .nest_limit(512)
+        .build()
+        .parse(pattern)
+        .ok()?;
+    Some(PatternCost {
+        states: thompson(&[hir]).ok()?.states().len(),
+        limit: SINGLE_DFA_LIMIT,
+    })
+}
+
 /// The DFA in the plan's layout, if it stays below `limit`.
 fn dense_dfa(nfa: &NFA, kin: Kin, limit: usize) -> Option<Vec<u8>> {
+    dfa::encode(&determinize(nfa, kin, limit)?, kin.anchored)
+}
+
+/// The DFA, if it stays below `limit`.
+fn determinize(nfa: &NFA, kin: Kin, limit: usize) -> Option<dense::DFA<Vec<u32>>> {
     let start = if kin.anchored {
         StartKind::Anchored
     } else {
         StartKind::Unanchored
     };
-    let dfa = dense::Builder::new()
+    dense::Builder::new()
         .configure(
             dense::Config::new()
                 .match_kind(MatchKind::All)
@@ -187,6 +234,5 @@ fn dense_dfa(nfa: &NFA, kin: Kin, limit: usize) -> Option<Vec<u8>> {
                 .determinize_size_limit(Some(4 * limit)),
         )
         .build_from_nfa(nfa)
-        .ok()?;
-    dfa::encode(&dfa, kin.anchored)
+        .ok()
 }

@@ -4,7 +4,7 @@
 //! nothing of the clock, the machine or a hash map's order gets in.
 
 mod contracts;
-mod rules;
+pub(crate) mod rules;
 mod writer;
 
 use crate::lower::{CompileError, Lowered, lower};
@@ -129,6 +129,7 @@ fn write_heuristics(writer: &mut Writer, policy: &Policy) {
         &heuristics.destructive_words,
         &heuristics.labels.untrusted_words,
         &heuristics.labels.observed_words,
+        &heuristics.consequential_words,
     ];
     for (kind, words) in (0..).zip(lists) {
         for word in words {
@@ -191,6 +192,8 @@ fn meta(writer: &mut Writer, policy: &Policy, lowered: &Lowered) -> Meta {
         exact_groups: U32::new(lowered.exact_groups as u32),
         compiler: writer.text(env!("CARGO_PKG_VERSION")),
         audit_path: writer.text(policy.audit_path.as_deref().unwrap_or_default()),
+        approval_path: writer.text(policy.approval_path.as_deref().unwrap_or_default()),
+        approval_timeout_ms: policy.approval_timeout_ms.unwrap_or(0).into(),
     }
 }
 

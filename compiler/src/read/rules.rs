@@ -3,7 +3,9 @@
 
 use super::File;
 use super::decode::Cx;
-use super::dialect::{Dialect, RULES_KEYS};
+use super::dialect::{
+    APPROVAL_KEYS, AUDIT_KEYS, DEFAULT_KEYS, Dialect, NATIVE_RULE_KEYS, RULE_KEYS, RULES_KEYS,
+};
 use super::lists::Lists;
 use super::matching;
 use super::node::{Node, Value};
@@ -61,7 +63,7 @@ pub(crate) fn sections(
         file.audit = audit(cx, node);
     }
     if let Some(node) = fields.get("approval") {
-        approval(cx, node);
+        approval(cx, node, file);
     }
 }
 
@@ -80,9 +82,9 @@ fn rules(cx: &mut Cx<'_>, lists: &mut Lists, node: &Node) -> Vec<Rule> {
 /// One rule. `None` if it is not complete; what is wrong has been reported.
 fn rule(cx: &mut Cx<'_>, lists: &mut Lists, node: &Node) -> Option<Rule> {
     let known: &[&str] = if cx.dialect == Dialect::Native {
-        &["tool", "match", "when", "action", "reason"]
+        NATIVE_RULE_KEYS
     } else {
-        &["tool", "match", "action", "reason"]
+        RULE_KEYS
     };
     let fields = cx.fields(node, "this rule", known)?;
     let start = first_line(cx, node.span);
@@ -198,7 +200,7 @@ fn glob(cx: &mut Cx<'_>, node: &Node) -> Option<ToolGlob> {
 
 /// Checks the sets of a native glob: each closed, not empty, ranges ascending. A `]`
 /// right after the `[` (or `[!`) is a member of the set.
-fn check_glob(pattern: &str) -> Result<(), (usize, &'static str)> {
+pub(crate) fn check_glob(pattern: &str) -> Result<(), (usize, &'static str)> {
     if let Some(at) = pattern.find("[^") {
         return Err((at, "`[^` negates nothing here; write `[!…]`"));
     }
@@ -241,7 +243,20 @@ fn check_glob(pattern: &str) -> Result<(), (usize, &'static str)> {
 /// A `when:` condition.
 fn when(cx: &mut Cx<'_>, lists: &Lists, node: &Node) -> Option<Cond> {
     let text = cx.some_text(node, "`when`")?;
-    let span = node.span;
+    let parse = condition::parse;
+    parsed(cx, lists, node.span, text, Code::CONDITION, parse)
+}
+
+/// Runs a parser of the language of conditions over a scalar's text, and reports its
+/// errors under `code`.
+pub(super) fn parsed<T>(
+    cx: &mut Cx<'_>,
+    lists: &Lists,
+    span: Span,
+    text: &str,
+    code: Code,
+    parse: fn(&str, &condition::Context<'_>) -> Result<T, Vec<condition::Error>>,
+) -> Option<T> {
     let parsed = {
         let sources = cx.sources;
         let source = sources.text(span);
@@ -254,14 +269,14 @@ fn when(cx: &mut Cx<'_>, lists: &Lists, node: &Node) -> Option<Cond> {
             list_names: lists.names().into_iter().map(ToOwned::to_owned).collect(),
             position: &position,
         };
-        condition::parse(text, &context)
+        parse(text, &context)
     };
     match parsed {
-        Ok(cond) => Some(cond),
+        Ok(parsed) => Some(parsed),
         Err(errors) => {
             for error in errors {
                 let place = patterns::within(cx, span, text, error.start, error.end);
-                let mut diagnostic = Diagnostic::new(Code::CONDITION, place, error.message);
+                let mut diagnostic = Diagnostic::new(code, place, error.message);
                 if let Some(help) = error.help {
                     diagnostic = diagnostic.help(help);
                 }
@@ -274,8 +289,7 @@ fn when(cx: &mut Cx<'_>, lists: &Lists, node: &Node) -> Option<Cond> {
 
 fn defaults(cx: &mut Cx<'_>, node: &Node) -> Defaults {
     let mut defaults = Defaults::default();
-    let known = ["onDestructiveHint", "onUnknown"];
-    let Some(fields) = cx.fields(node, "`defaults`", &known) else {
+    let Some(fields) = cx.fields(node, "`defaults`", DEFAULT_KEYS) else {
         return defaults;
     };
     if let Some(node) = fields.get("onDestructiveHint") {
@@ -292,37 +306,41 @@ fn defaults(cx: &mut Cx<'_>, node: &Node) -> Defaults {
 }
 
 fn audit(cx: &mut Cx<'_>, node: &Node) -> Option<(String, Span)> {
-    let fields = cx.fields(node, "`audit`", &["path"])?;
+    let fields = cx.fields(node, "`audit`", AUDIT_KEYS)?;
     let node = fields.get("path")?;
     let path = cx.some_text(node, "`path` of `audit`")?;
     Some((path.to_owned(), node.span))
 }
 
-/// Checks `approval:`; its settings belong to the predecessor's own store.
-fn approval(cx: &mut Cx<'_>, node: &Node) {
-    let known = ["path", "timeoutSeconds", "pollIntervalMs"];
-    let Some(fields) = cx.fields(node, "`approval`", &known) else {
+/// Reads `approval:`. Nothing here polls: `pollIntervalMs` is checked and has no effect.
+fn approval(cx: &mut Cx<'_>, node: &Node, file: &mut File) {
+    let Some(fields) = cx.fields(node, "`approval`", APPROVAL_KEYS) else {
         return;
     };
     if let Some(node) = fields.get("path") {
-        cx.some_text(node, "`path` of `approval`");
+        let path = cx.some_text(node, "`path` of `approval`");
+        file.approval_path = path.map(|path| (path.to_owned(), node.span));
     }
     for key in ["timeoutSeconds", "pollIntervalMs"] {
-        if let Some(node) = fields.get(key) {
-            let what = format!("`{key}` of `approval`");
-            positive(cx, node, &what);
+        let Some(node) = fields.get(key) else {
+            continue;
+        };
+        let seconds = positive(cx, node, &format!("`{key}` of `approval`"));
+        if key == "timeoutSeconds" {
+            let ms = |text: String| (text.parse::<f64>().unwrap_or(0.0) * 1000.0) as u64;
+            file.approval_timeout_ms = seconds.map(|text| (ms(text).max(1), node.span));
         }
     }
 }
 
-/// A number above zero, fractions included.
-fn positive(cx: &mut Cx<'_>, node: &Node, what: &str) {
+/// The text of a number above zero, fractions included.
+fn positive(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<String> {
     use crate::policy::Scalar;
     let number = match &node.value {
         Value::Scalar(_) => cx.scalar(node, what),
         _ => {
             cx.wrong(node, what, "a number", "write a number above 0");
-            return;
+            return None;
         }
     };
     match number {
@@ -338,9 +356,13 @@ fn positive(cx: &mut Cx<'_>, node: &Node, what: &str) {
                     Diagnostic::new(Code::NUMBER, node.span, message).help("write e.g. `300`"),
                 );
             }
+            above.then_some(text)
         }
-        Some(_) => cx.wrong(node, what, "a number", "write a number, without quotes"),
-        None => {}
+        Some(_) => {
+            cx.wrong(node, what, "a number", "write a number, without quotes");
+            None
+        }
+        None => None,
     }
 }
 

@@ -79,3 +79,15 @@ pub(super) fn audit(files: &[File], sink: &mut Sink) -> Option<String> {
         .map(|(path, span)| (path, *span));
     agreed(said, "audit.path", sink).map(|(path, _)| path.clone())
 }
+
+/// Where the files want approvals kept, and how long a human has to decide.
+pub(super) fn approval(files: &[File], sink: &mut Sink) -> (Option<String>, Option<u64>) {
+    let paths = files
+        .iter()
+        .filter_map(|file| file.approval_path.as_ref())
+        .map(|(path, span)| (path, *span));
+    let path = agreed(paths, "approval.path", sink).map(|(path, _)| path.clone());
+    let times = files.iter().filter_map(|file| file.approval_timeout_ms);
+    let time = agreed(times, "approval.timeoutSeconds", sink).map(|(time, _)| time);
+    (path, time)
+}

@@ -8,9 +8,11 @@
 mod redact;
 mod time;
 
+use crate::gate::Grounds;
+use crate::private::{private_directory, private_file};
 use crate::{Stage, Verdict};
 use serde::Serialize;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -38,6 +40,8 @@ pub enum Outcome {
     Cancelled,
     /// There is nobody to ask.
     NobodyToAsk,
+    /// Not forwarded: a human can approve it out of band, and then it is made again.
+    Filed,
 }
 
 /// One line of the log.
@@ -64,6 +68,8 @@ pub struct Entry<'a> {
     /// How many pieces of what was read have been forgotten so far, so that a value that
     /// was read may have counted as unproven.
     pub forgotten: u64,
+    /// The destination that it is about, and where that was seen.
+    pub grounds: Option<&'a Grounds>,
     /// What happens now.
     pub outcome: Outcome,
     /// Time from the whole message being read to this line.
@@ -109,6 +115,8 @@ struct Tail<'a> {
     at: Option<&'a str>,
     #[serde(skip_serializing_if = "is_zero")]
     forgotten: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grounds: Option<&'a Grounds>,
     outcome: Outcome,
     plan: &'a str,
     latency_us: u64,
@@ -181,6 +189,7 @@ impl Audit {
             reason: entry.reason,
             at: entry.at,
             forgotten: entry.forgotten,
+            grounds: entry.grounds,
             outcome: entry.outcome,
             plan: &self.plan,
             latency_us: u64::try_from(entry.latency.as_micros()).unwrap_or(u64::MAX),
@@ -225,39 +234,6 @@ fn push_arguments(line: &mut Vec<u8>, arguments: Arguments<'_>) {
             line.extend_from_slice(format!(",\"arguments_bytes\":{}", raw.len()).as_bytes());
         }
     }
-}
-
-#[cfg(unix)]
-fn private_directory(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-#[cfg(not(unix))]
-fn private_directory(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).create(path)
-}
-
-#[cfg(unix)]
-fn private_file(path: &Path) -> io::Result<File> {
-    use std::fs::Permissions;
-    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-    let file = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(path)?;
-    let metadata = file.metadata()?;
-    // An older log may be readable by others. A device is left as it is.
-    if metadata.is_file() && metadata.permissions().mode() & 0o077 != 0 {
-        file.set_permissions(Permissions::from_mode(0o600))?;
-    }
-    Ok(file)
-}
-
-#[cfg(not(unix))]
-fn private_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).open(path)
 }
 
 #[cfg(test)]

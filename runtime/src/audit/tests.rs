@@ -13,6 +13,7 @@ fn entry(arguments: Arguments<'_>) -> Entry<'_> {
         reason: "because `a\nb`",
         at: Some("p.yaml:1:2"),
         forgotten: 0,
+        grounds: None,
         outcome: Outcome::Blocked,
         latency: Duration::from_micros(12),
     }

@@ -3,10 +3,12 @@
 mod approvals;
 mod budget;
 mod call;
+mod carried;
 mod conversation;
 mod decide;
 mod decision;
 mod eval;
+mod grounds;
 mod rows;
 mod scratch;
 mod sink;
@@ -16,6 +18,7 @@ mod walk;
 pub use call::{Call, CallError, CallMessage};
 pub use conversation::{Conversation, DEFAULT_PROVENANCE_LIMIT};
 pub use decision::{Approvable, Decision, Permit, Position, Question};
+pub use grounds::{Grounds, Seen};
 
 use crate::Label;
 use crate::plan::{Corrupt, Plan};

@@ -5,7 +5,7 @@
 
 use super::format::{
     AUTOMATON_DFA, AUTOMATON_NFA, GLOB_NATIVE, NONE, Pos, QUANT_BIT, Range, Section, Str,
-    TEST_PROVENANCE, TEST_WITHIN, VIEW_CALLS, VIEW_SQL_TABLE, VIEW_SQL_VERB,
+    TEST_CARRIES_UNTRUSTED, TEST_WITHIN, VIEW_CALLS, VIEW_SQL_TABLE, VIEW_SQL_VERB,
 };
 use super::{LoadError, Plan, Tables, slice};
 use crate::{Label, Verdict};
@@ -132,6 +132,7 @@ impl<'t, 'p> Check<'t, 'p> {
                 && self.pos(&meta.on_unknown_at)
                 && self.text(&meta.compiler)
                 && self.text(&meta.audit_path)
+                && self.text(&meta.approval_path)
                 && meta.exact_groups.get() as usize <= self.tables.groups.len());
         ensure(ok, Section::Meta)?;
         ensure(
@@ -265,7 +266,7 @@ impl<'t, 'p> Check<'t, 'p> {
                         .is_some_and(|list| self.listed_texts(list))
                 })
             };
-            let ok = test.kind.get() <= TEST_PROVENANCE
+            let ok = test.kind.get() <= TEST_CARRIES_UNTRUSTED
                 && within
                 && self.text(&test.text)
                 && (test.test.get() as usize) < t.tests.len();
@@ -365,7 +366,7 @@ impl<'t, 'p> Check<'t, 'p> {
         let ok = t
             .heuristic_words
             .iter()
-            .all(|word| word.kind.get() <= 5 && self.text(&word.word));
+            .all(|word| word.kind.get() <= 6 && self.text(&word.word));
         ensure(ok, Section::HeuristicWords)?;
         let ok = t.servers.iter().all(|server| {
             self.text(&server.name) && self.text(&server.json) && self.pos(&server.at)

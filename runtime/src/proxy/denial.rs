@@ -25,16 +25,22 @@ pub(super) struct Denial<'a> {
     pub reason: &'a str,
     /// `file:line:column` in the policy.
     pub at: Option<&'a str>,
+    /// The id under which a human can approve it.
+    pub approval: Option<&'a str>,
 }
 
 impl Denial<'_> {
     fn verdict(&self) -> Value {
-        json!({
+        let mut verdict = json!({
             "verdict": Verdict::Deny.name(),
             "contract": self.stage.name(),
             "code": self.code,
             "at": self.at,
-        })
+        });
+        if let (Some(id), Some(members)) = (self.approval, verdict.as_object_mut()) {
+            members.insert("approval".to_owned(), json!(id));
+        }
+        verdict
     }
 
     /// The answer to a blocked call: a tool result that says so, which every
@@ -99,6 +105,7 @@ mod tests {
             code: "sink_gate.x",
             reason: "no\n\"one\"",
             at: Some("a.yaml:1:2"),
+            approval: None,
         };
         let line = denial.tool_result(br#""\u0061""#);
         assert!(line.starts_with(br#"{"jsonrpc":"2.0","id":"\u0061","result":{"#));

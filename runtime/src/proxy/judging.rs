@@ -2,13 +2,14 @@
 //! goes out or the denial goes back. Nothing here waits, so nothing can come between.
 
 use super::denial::{self, Denial};
+use super::desk::Held;
 use super::envelope::Id;
 use super::log::{note, visible};
 use super::mediator::Mediator;
 use super::session::{Approval, Judge};
 use super::table::Kind;
 use crate::audit::{Arguments, Entry, Outcome};
-use crate::gate::{Attempt, CallMessage};
+use crate::gate::{Attempt, CallMessage, Grounds};
 use crate::{Stage, Verdict};
 use std::time::{Duration, Instant};
 
@@ -33,8 +34,14 @@ pub(super) struct Finding {
     pub at: Option<String>,
     /// Pieces of what was read that have been forgotten.
     pub forgotten: u64,
+    pub grounds: Option<Grounds>,
     pub approval: Approval,
+    /// The id under which a human is asked out of band.
+    pub filed: Option<String>,
 }
+
+/// Approvals that one attempt may find given already, one after the other.
+const MAX_APPROVALS: usize = 32;
 
 impl Finding {
     /// A denial for a reason of the proxy's own.
@@ -46,7 +53,9 @@ impl Finding {
             reason: reason.to_owned(),
             at: None,
             forgotten: 0,
+            grounds: None,
             approval: Approval::Never,
+            filed: None,
         }
     }
 
@@ -63,7 +72,51 @@ impl Finding {
 
 impl<J: Judge> Mediator<J> {
     /// Judges, logs, and forwards or denies. Some: a human has to be asked first.
-    pub(super) fn attempt(&self, case: &Case<'_>, attempt: Attempt) -> Option<Finding> {
+    pub(super) fn attempt(&self, case: &Case<'_>, mut attempt: Attempt) -> Option<Finding> {
+        let desk = self.desk.as_ref().filter(|_| attempt == Attempt::First);
+        if desk.is_some_and(|desk| desk.comes_back(self.server.as_deref(), case)) {
+            attempt = Attempt::AfterApproval;
+        }
+        let mut held = None;
+        for _ in 0..MAX_APPROVALS {
+            let asked = self.judge_once(case, attempt, held.as_ref())?;
+            // An approval of the whole call lifts all there is to lift, once.
+            let given = self
+                .desk
+                .as_ref()
+                .filter(|_| held.is_none() || asked.approval != Approval::ThisCall)
+                .and_then(|desk| desk.held(self.server.as_deref(), case, &asked));
+            match (&asked.approval, given) {
+                (Approval::Destination(question), Some(_)) => {
+                    let mut judge = self.judge.borrow_mut();
+                    judge.approve(case.call.tool(), question);
+                    if attempt == Attempt::First {
+                        attempt = Attempt::AfterApproval;
+                    }
+                }
+                (Approval::ThisCall, Some(given)) => {
+                    attempt = Attempt::ApprovedOnce;
+                    held = Some(given);
+                }
+                _ => return self.ask_or_deny(case, asked),
+            }
+        }
+        self.block(
+            case,
+            &Finding::own("too many approvals for one call"),
+            Outcome::Blocked,
+        );
+        None
+    }
+
+    /// One judgement. Some: the verdict is ask. `held` is an approval of this very call,
+    /// used up if the call goes out.
+    fn judge_once(
+        &self,
+        case: &Case<'_>,
+        attempt: Attempt,
+        held: Option<&Held>,
+    ) -> Option<Finding> {
         if self.upstream.is_closed() {
             self.block(case, &Finding::own(&self.gone()), Outcome::Blocked);
             return None;
@@ -78,11 +131,18 @@ impl<J: Judge> Mediator<J> {
             forgotten: judgement.forgotten,
             reason: judgement.reason,
             at: judgement.at,
+            grounds: judgement.grounds,
             approval: judgement.approval,
+            filed: None,
         };
         match (finding.verdict, judgement.permit) {
             (Verdict::Allow, Some(permit)) => {
-                if self.log(case, &finding, Outcome::Forwarded) {
+                if !self.use_up(held) {
+                    let used =
+                        Finding::own("its approval has been used, or does not hold any more");
+                    self.log(case, &used, Outcome::Blocked);
+                    self.deny(case, &used);
+                } else if self.log(case, &finding, Outcome::Forwarded) {
                     self.note_forwarded(case);
                     self.upstream.forward(&permit);
                 } else {
@@ -90,13 +150,21 @@ impl<J: Judge> Mediator<J> {
                 }
                 None
             }
-            (Verdict::Ask, _) => self.ask_or_deny(case, finding),
+            (Verdict::Ask, _) => Some(finding),
             // An allow without a permit is a fault of the gate: it blocks.
             _ => {
                 self.block(case, &finding, Outcome::Blocked);
                 None
             }
         }
+    }
+
+    /// Takes the approval that a call rests on; `false`: it must not go out.
+    fn use_up(&self, held: Option<&Held>) -> bool {
+        let Some(held) = held else {
+            return true;
+        };
+        self.desk.as_ref().is_some_and(|desk| desk.take(held))
     }
 
     fn note_forwarded(&self, case: &Case<'_>) {
@@ -110,8 +178,7 @@ impl<J: Judge> Mediator<J> {
     /// Some: somebody can be asked.
     fn ask_or_deny(&self, case: &Case<'_>, finding: Finding) -> Option<Finding> {
         if let Some(why) = self.cannot_ask(case, &finding) {
-            self.log(case, &finding, Outcome::NobodyToAsk);
-            self.deny(case, &finding.because(why));
+            self.ask_out_of_band(case, &finding, why);
             return None;
         }
         if !self.log(case, &finding, Outcome::Asked) {
@@ -119,6 +186,37 @@ impl<J: Judge> Mediator<J> {
             return None;
         }
         Some(finding)
+    }
+
+    /// Denies the call for now. A human may approve it in another process, for when it is
+    /// made again.
+    fn ask_out_of_band(&self, case: &Case<'_>, finding: &Finding, why: &str) {
+        let desk = self
+            .desk
+            .as_ref()
+            .filter(|_| finding.approval != Approval::Never);
+        let asked = desk.map(|desk| desk.ask(self.server.as_deref(), case, finding));
+        let (finding, outcome) = match asked {
+            None => (finding.because(why), Outcome::NobodyToAsk),
+            Some(Err(why)) => (finding.because(&why), Outcome::NobodyToAsk),
+            Some(Ok(id)) => {
+                let why = format!(
+                    "a human has to approve it: `bouncer approve {id}` does, then make exactly this call again"
+                );
+                let filed = Finding {
+                    filed: Some(id),
+                    ..finding.because(&why)
+                };
+                (filed, Outcome::Filed)
+            }
+        };
+        // The line says what was asked; the answer says that the call did not go out.
+        let asked = Finding {
+            verdict: Verdict::Ask,
+            ..finding.clone()
+        };
+        self.log(case, &asked, outcome);
+        self.deny(case, &finding);
     }
 
     /// Why nobody can be asked, if so.
@@ -159,6 +257,7 @@ impl<J: Judge> Mediator<J> {
             code: finding.code,
             reason: &finding.reason,
             at: finding.at.as_deref(),
+            approval: finding.filed.as_deref(),
         };
         self.client.push(&if case.call.is_task() {
             denial.error(id.raw)
@@ -181,6 +280,7 @@ impl<J: Judge> Mediator<J> {
             reason: &finding.reason,
             at: finding.at.as_deref(),
             forgotten: finding.forgotten,
+            grounds: finding.grounds.as_ref(),
             outcome,
             latency: case.received.elapsed(),
         })
@@ -211,6 +311,7 @@ impl<J: Judge> Mediator<J> {
             reason: why,
             at: None,
             forgotten: 0,
+            grounds: None,
             outcome: Outcome::Blocked,
             latency: Duration::ZERO,
         });

@@ -3,6 +3,7 @@
 //!
 //! Everything runs on one thread. No borrow of a cell lives across an `await`.
 
+use super::desk::Desk;
 use super::listing::Listing;
 use super::outbox::Outbox;
 use super::session::Judge;
@@ -48,6 +49,7 @@ pub(super) struct Mediator<J> {
     pub settings: Settings,
     pub judge: RefCell<J>,
     pub audit: RefCell<Audit>,
+    pub desk: Option<Desk>,
     pub table: RefCell<Table>,
     pub listing: Listing,
     pub upstream: Upstream,
@@ -64,6 +66,7 @@ impl<J: Judge> Mediator<J> {
     pub(super) fn new(
         judge: J,
         audit: Audit,
+        desk: Option<Desk>,
         server: Option<String>,
         settings: Settings,
     ) -> Rc<Self> {
@@ -72,6 +75,7 @@ impl<J: Judge> Mediator<J> {
             settings,
             judge: RefCell::new(judge),
             audit: RefCell::new(audit),
+            desk,
             table: RefCell::default(),
             listing: Listing::default(),
             upstream: Upstream::default(),

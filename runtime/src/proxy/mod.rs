@@ -9,6 +9,7 @@
 mod calls;
 mod conduct;
 mod denial;
+mod desk;
 mod elicit;
 mod envelope;
 mod frame;
@@ -32,6 +33,7 @@ mod table;
 mod unix;
 mod upstream;
 
+pub use desk::Desk;
 pub use inspect::{InspectError, inspect};
 pub use mediator::Settings;
 pub use process::ServerCommand;

@@ -1,6 +1,7 @@
 //! Runs the proxy between this process's standard streams and one server.
 
 use super::conduct::{End, Streams, conduct};
+use super::desk::Desk;
 use super::mediator::{Mediator, Settings};
 use super::process::{Server, ServerCommand};
 use super::session::{Judge, Session};
@@ -22,6 +23,8 @@ pub struct Proxy {
     pub lock: Option<Lock>,
     /// Where verdicts are logged.
     pub audit: Audit,
+    /// Where humans approve out of band; without one, such calls are denied.
+    pub desk: Option<Desk>,
     /// The name that the policy knows the server by.
     pub server: Option<String>,
     /// How to start the server.
@@ -45,8 +48,8 @@ impl Proxy {
     /// If the server or the runtime cannot be started.
     pub fn run(self) -> io::Result<u8> {
         let session = Session::new(self.gate, self.server.clone(), self.lock);
-        let (audit, server, settings) = (self.audit, self.server, self.settings);
-        let mediator = Mediator::new(session, audit, server, settings);
+        let (server, settings) = (self.server, self.settings);
+        let mediator = Mediator::new(session, self.audit, self.desk, server, settings);
         run_between(&mediator, &self.command)
     }
 }

@@ -3,7 +3,7 @@
 //! A seam for tests only: an implementation hands out [`Permit`]s, and only a
 //! decision of the gate makes one.
 
-use crate::gate::{Approvable, Attempt, Call, Conversation, Gate, Permit};
+use crate::gate::{Approvable, Attempt, Call, Conversation, Gate, Grounds, Permit};
 use crate::tools::{Lock, ToolDefinition};
 use crate::{Stage, Verdict};
 use serde_json::Value;
@@ -22,6 +22,8 @@ pub(super) struct Judgement<'a> {
     /// How much of what was read has been forgotten: see
     /// [`crate::provenance::Provenance::dropped`].
     pub forgotten: u64,
+    /// The destination that it is about.
+    pub grounds: Option<Grounds>,
     /// How a human can lift an ask.
     pub approval: Approval,
     /// Only with [`Verdict::Allow`].
@@ -98,6 +100,7 @@ impl Judge for Session {
             at: decision.position().map(|position| position.to_string()),
             code: decision.code(),
             forgotten,
+            grounds: decision.grounds(),
             approval: match decision.approvable() {
                 Approvable::Never => Approval::Never,
                 Approvable::ThisCall => Approval::ThisCall,

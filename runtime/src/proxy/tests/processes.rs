@@ -29,7 +29,7 @@ fn proxy_process() {
     };
     let audit = Audit::open(Path::new("/dev/null"), "c", "p").unwrap();
     let judge = Script::knowing(&["allow"]);
-    let mediator = Mediator::new(judge, audit, None, quick());
+    let mediator = Mediator::new(judge, audit, None, None, quick());
     let code = run_between(&mediator, &shell(&script)).unwrap();
     std::process::exit(i32::from(code));
 }

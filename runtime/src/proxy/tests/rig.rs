@@ -90,6 +90,7 @@ impl Judge for Script {
             verdict,
             stage,
             code: "script",
+            grounds: None,
             reason: format!("{verdict} by script"),
             at: Some("p.yaml:1:2".to_owned()),
             forgotten: 0,
@@ -192,7 +193,7 @@ impl Rig {
         let log = Audit::open(&path, "conversation", "plan").unwrap();
         let script = Script::default();
         let told = Rc::clone(&script.told);
-        let mediator = Mediator::new(script, log, Some("srv".to_owned()), settings);
+        let mediator = Mediator::new(script, log, None, Some("srv".to_owned()), settings);
         let (client, client_side) = duplex(1 << 16);
         let (server, server_side) = duplex(1 << 16);
         let (client_in, client_out) = tokio::io::split(client_side);

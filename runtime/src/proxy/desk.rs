@@ -1,0 +1,177 @@
+//! Approvals given out of band: what a human decided in another process, and where to
+//! put what a human still has to decide.
+//!
+//! Without a store, or with one that fails, nothing is approved.
+
+use super::judging::{Case, Finding};
+use super::log::{note, visible};
+use super::session::Approval;
+use crate::approvals::{Key, Request, Store, StoreError, Subject};
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+/// Arguments longer than this, in bytes, are more than a human would read.
+const MAX_ARGUMENTS: usize = 256 * 1024;
+
+/// Calls that wait for a human and are remembered here, at most.
+const MAX_FILED: usize = 1000;
+
+/// The store, and what every request of this proxy has in common.
+#[derive(Debug)]
+pub struct Desk {
+    store: Store,
+    conversation: String,
+    plan: String,
+    /// By the key of the whole call: what a human was asked about.
+    filed: RefCell<HashMap<Key, Key>>,
+}
+
+/// An approval that holds, and is not used yet.
+#[derive(Debug)]
+pub(super) struct Held {
+    id: String,
+    key: Key,
+}
+
+impl Desk {
+    /// A desk over the store that the command line shares, for the `conversation` of one
+    /// proxy and the plan with this digest.
+    #[must_use]
+    pub fn new(store: Store, conversation: String, plan: String) -> Self {
+        Self {
+            store,
+            conversation,
+            plan,
+            filed: RefCell::default(),
+        }
+    }
+
+    /// Whether this is a call again that was put before a human, who has approved it
+    /// since: such a call was counted already.
+    pub(super) fn comes_back(&self, server: Option<&str>, case: &Case<'_>) -> bool {
+        if self.filed.borrow().is_empty() {
+            return false;
+        }
+        let Some(call) = self.whole_call(server, case) else {
+            return false;
+        };
+        let Some(key) = self.filed.borrow().get(&call).copied() else {
+            return false;
+        };
+        let approved = self.store.approved(&key).unwrap_or_else(|error| {
+            complain(&error);
+            None
+        });
+        if approved.is_some() {
+            self.filed.borrow_mut().remove(&call);
+        }
+        approved.is_some()
+    }
+
+    /// The key of a call as a whole.
+    fn whole_call(&self, server: Option<&str>, case: &Case<'_>) -> Option<Key> {
+        let request = Request {
+            plan: &self.plan,
+            conversation: &self.conversation,
+            server,
+            tool: case.call.tool(),
+            arguments: case.call.arguments(),
+            subject: Subject::Call,
+            reason: "",
+            at: None,
+        };
+        request.key().ok()
+    }
+
+    fn request<'a>(
+        &'a self,
+        server: Option<&'a str>,
+        case: &'a Case<'_>,
+        asked: &'a Finding,
+    ) -> Option<Request<'a>> {
+        let subject = match &asked.approval {
+            Approval::Never => return None,
+            Approval::ThisCall => Subject::Call,
+            Approval::Destination(question) => Subject::Destination {
+                param: &question.param,
+                destination: &question.destination,
+            },
+        };
+        Some(Request {
+            plan: &self.plan,
+            conversation: &self.conversation,
+            server,
+            tool: case.call.tool(),
+            arguments: case.call.arguments(),
+            subject,
+            reason: &asked.reason,
+            at: asked.at.as_deref(),
+        })
+    }
+
+    /// The approval that lifts what was asked, if there is one.
+    pub(super) fn held(
+        &self,
+        server: Option<&str>,
+        case: &Case<'_>,
+        asked: &Finding,
+    ) -> Option<Held> {
+        let request = self.request(server, case, asked)?;
+        let found = request.key().and_then(|key| {
+            let id = self.store.approved(&key)?;
+            Ok(id.map(|id| Held { id, key }))
+        });
+        found.unwrap_or_else(|error| {
+            complain(&error);
+            None
+        })
+    }
+
+    /// Uses an approval up; `false` if somebody else did.
+    pub(super) fn take(&self, held: &Held) -> bool {
+        self.store
+            .take(&held.id, &held.key)
+            .unwrap_or_else(|error| {
+                complain(&error);
+                false
+            })
+    }
+
+    /// Puts what was asked before a human, and returns the id of the request, or why not.
+    pub(super) fn ask(
+        &self,
+        server: Option<&str>,
+        case: &Case<'_>,
+        asked: &Finding,
+    ) -> Result<String, String> {
+        let too_large = || "a human has to approve it, but it is too large to be shown".to_owned();
+        if case
+            .call
+            .arguments()
+            .is_some_and(|raw| raw.len() > MAX_ARGUMENTS)
+        {
+            return Err(too_large());
+        }
+        let request = self.request(server, case, asked).ok_or_else(too_large)?;
+        let id = self.store.ask(&request).map_err(|error| match error {
+            StoreError::Denied(_) => error.to_string(),
+            _ => {
+                complain(&error);
+                format!("a human has to approve it, and it cannot be put before one ({error})")
+            }
+        })?;
+        if let (Some(call), Ok(key)) = (self.whole_call(server, case), request.key()) {
+            let mut filed = self.filed.borrow_mut();
+            // Who is forgotten is counted once more, no worse.
+            if filed.len() < MAX_FILED {
+                filed.insert(call, key);
+            }
+        }
+        Ok(id)
+    }
+}
+
+fn complain(error: &StoreError) {
+    let error = error.to_string();
+    note(format_args!("{}", visible(&error)));
+}

@@ -1,0 +1,216 @@
+//! `bouncer list`, `approve`, `deny` and `watch`: the human's side of calls that wait.
+
+use crate::cli::Layers;
+use crate::cli::{DecideArgs, ListArgs, PolicySource, Standing, StoreArgs, WatchArgs};
+use crate::output::{Failure, Outcome};
+use crate::source;
+use bouncer_compiler::diagnostic::escape;
+use bouncer_runtime::approvals::{Choice, Lifetimes, Record, Status, Store};
+use std::collections::HashSet;
+use std::io::{BufRead, IsTerminal, Write};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How often `watch` looks for new calls.
+const GLANCE: Duration = Duration::from_millis(300);
+/// Calls that `watch` looks at in one go.
+const MANY: usize = 1000;
+
+/// Opens the store that the arguments name.
+fn open(args: &StoreArgs) -> Result<Store, Failure> {
+    let mut path = args.approvals.clone();
+    let mut lifetimes = Lifetimes::default();
+    if args.plan.is_some() || !args.policy.is_empty() {
+        let source = PolicySource {
+            plan: args.plan.clone(),
+            policy: args.policy.clone(),
+            layers: Layers {
+                no_packs: false,
+                no_heuristics: false,
+            },
+        };
+        let plan = source::plan(&source)?;
+        lifetimes = source::lifetimes(&plan);
+        path = source::beside(&plan, &source, |meta| &meta.approval_path);
+    }
+    let path = path.or_else(Store::default_path).ok_or_else(|| {
+        let why = "there is no home directory for the approvals: name a file with `--approvals`";
+        Failure::Message(why.to_owned())
+    })?;
+    Store::open(&path, lifetimes).map_err(|error| Failure::file("use", &path, &error))
+}
+
+fn failed(error: &dyn std::fmt::Display) -> Failure {
+    Failure::Message(error.to_string())
+}
+
+/// Runs `list`.
+pub fn list(args: &ListArgs) -> Outcome {
+    let status = args.status.map(|standing| match standing {
+        Standing::Pending => Status::Pending,
+        Standing::Approved => Status::Approved,
+        Standing::Denied => Status::Denied,
+        Standing::Used => Status::Used,
+        Standing::Expired => Status::Expired,
+    });
+    let store = open(&args.store)?;
+    let records = store.list(status, args.limit).map_err(|e| failed(&e))?;
+    let mut stdout = anstream::stdout().lock();
+    for record in &records {
+        if args.json {
+            let line = serde_json::to_string(record).map_err(|e| failed(&e))?;
+            writeln!(stdout, "{line}")?;
+        } else {
+            show(&mut stdout, record)?;
+        }
+    }
+    if records.is_empty() && !args.json {
+        writeln!(stdout, "no calls to show")?;
+    }
+    Ok(0)
+}
+
+/// Runs `approve` or `deny`.
+pub fn decide(args: &DecideArgs, choice: Choice) -> Outcome {
+    let store = open(&args.store)?;
+    let record = store.decide(&args.id, choice).map_err(|e| failed(&e))?;
+    let mut stdout = anstream::stdout().lock();
+    show(&mut stdout, &record)?;
+    if choice == Choice::Approve {
+        writeln!(stdout, "{}", holds(&record))?;
+    }
+    Ok(0)
+}
+
+/// Runs `watch`.
+pub fn watch(args: &WatchArgs) -> Outcome {
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return Err(Failure::Message(
+            "`watch` asks on a terminal: use `list`, `approve` and `deny` in scripts".to_owned(),
+        ));
+    }
+    let store = open(&args.store)?;
+    let mut stdout = anstream::stdout().lock();
+    let mut seen = HashSet::new();
+    writeln!(stdout, "waiting for calls to decide; stop with ctrl-c")?;
+    loop {
+        let waiting = store
+            .list(Some(Status::Pending), MANY)
+            .map_err(|e| failed(&e))?;
+        // The oldest first.
+        for record in waiting.iter().rev() {
+            if !seen.insert(record.id.clone()) {
+                continue;
+            }
+            writeln!(stdout)?;
+            show(&mut stdout, record)?;
+            let choice = loop {
+                write!(stdout, "approve? [y]es, [n]o, [l]ater: ")?;
+                stdout.flush()?;
+                let mut answer = String::new();
+                if std::io::stdin().lock().read_line(&mut answer)? == 0 {
+                    return Ok(0);
+                }
+                match answer.trim() {
+                    "y" | "yes" => break Some(Choice::Approve),
+                    "n" | "no" => break Some(Choice::Deny),
+                    "l" | "later" => break None,
+                    _ => {}
+                }
+            };
+            match choice.map(|choice| store.decide(&record.id, choice)) {
+                None => {}
+                Some(Ok(record)) if record.status == Status::Approved => {
+                    writeln!(stdout, "{}", holds(&record))?;
+                }
+                Some(Ok(record)) => writeln!(stdout, "{}", record.status.name())?,
+                // It may have been decided elsewhere, or have expired, meanwhile.
+                Some(Err(error)) => writeln!(stdout, "{error}")?,
+            }
+        }
+        std::thread::sleep(GLANCE);
+    }
+}
+
+/// One request: what will run, why it was asked, where it stands.
+fn show(out: &mut impl Write, record: &Record) -> std::io::Result<()> {
+    let colour = match record.status {
+        Status::Pending => "33",
+        Status::Approved | Status::Used => "32",
+        Status::Denied => "31",
+        Status::Expired => "2",
+    };
+    let server = record
+        .server
+        .as_deref()
+        .map(|name| format!("{}: ", escape(name)));
+    writeln!(
+        out,
+        "{}  \u{1b}[{colour}m{}\u{1b}[0m  {}{}",
+        escape(&record.id),
+        record.status.name(),
+        server.unwrap_or_default(),
+        escape(&record.tool),
+    )?;
+    if let (Some(param), Some(destination)) = (&record.param, &record.destination) {
+        writeln!(
+            out,
+            "    destination  {} = {}",
+            escape(param),
+            escape(destination)
+        )?;
+    }
+    writeln!(out, "    arguments    {}", escape(&record.arguments))?;
+    writeln!(out, "    why          {}", escape(&record.reason))?;
+    if let Some(at) = &record.at {
+        writeln!(out, "    policy       {}", escape(at))?;
+    }
+    let asked = ago(record.created_ms);
+    match record.status {
+        Status::Pending | Status::Approved => {
+            writeln!(
+                out,
+                "    asked        {asked}, lapses {}",
+                ahead(record.expires_ms)
+            )
+        }
+        _ => writeln!(out, "    asked        {asked}"),
+    }
+}
+
+fn holds(record: &Record) -> String {
+    let what = if record.destination.is_some() {
+        "this destination, for this tool and parameter, until the client ends"
+    } else {
+        "exactly this call, once"
+    };
+    format!(
+        "approved: {what}; the agent has to make the call again {}",
+        ahead(record.expires_ms).replacen("in ", "within ", 1)
+    )
+}
+
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |time| {
+        i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+    })
+}
+
+fn ago(ms: i64) -> String {
+    format!("{} ago", span(now_ms().saturating_sub(ms)))
+}
+
+fn ahead(ms: i64) -> String {
+    format!("in {}", span(ms.saturating_sub(now_ms())))
+}
+
+/// A length of time in one unit.
+fn span(ms: i64) -> String {
+    let seconds = (ms / 1000).max(0);
+    match seconds {
+        0..=119 => format!("{seconds} s"),
+        120..=7199 => format!("{} min", seconds / 60),
+        7200..=172_799 => format!("{} h", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
