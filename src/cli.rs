@@ -57,6 +57,8 @@ pub enum Command {
     Schema,
     /// Stand between an MCP client and one server, on standard input and output
     Run(RunArgs),
+    /// Stand between an MCP client and all servers that the policy names
+    Gateway(GatewayArgs),
     /// Write down a server's tools, so that later changes are noticed
     Pin(PinArgs),
     /// Show the calls that wait, or waited, for a human
@@ -69,6 +71,8 @@ pub enum Command {
     Watch(WatchArgs),
     /// Show what a plan holds
     Inspect(InspectArgs),
+    /// Measure how long decisions take
+    Bench(BenchArgs),
     /// Explain a diagnostic's code
     Explain(ExplainArgs),
     /// List or show the built-in packs
@@ -357,16 +361,36 @@ pub struct RunArgs {
     /// The audit log [default: the policy's `audit: {path}`, else ~/.bouncer/audit.jsonl]
     #[arg(long, value_name = "FILE")]
     pub audit: Option<PathBuf>,
+    /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
+    #[arg(long, value_name = "FILE")]
+    pub approvals: Option<PathBuf>,
     /// How much of what the agent reads is remembered, in MiB, to tell where a destination
     /// came from
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     pub provenance_limit: u32,
-    /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
-    #[arg(long, value_name = "FILE")]
-    pub approvals: Option<PathBuf>,
     /// How to start the server
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "config")]
     pub command: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "The policy's `servers:` are started side by side, and their tools are exposed as \
+SERVER__TOOL. Without --plan or --policy, the policy is $BOUNCER_CONFIG, else $BORDER_PATROL_CONFIG, \
+else ./bouncer.yaml, else ./border-patrol.yaml."
+)]
+pub struct GatewayArgs {
+    #[command(flatten)]
+    pub source: PolicySource,
+    /// Hold the servers to these accepted tools, instead of pinning what they list at start
+    #[arg(long, value_name = "LOCK")]
+    pub tools: Option<PathBuf>,
+    /// The audit log [default: the policy's `audit: {path}`, else ~/.bouncer/audit.jsonl]
+    #[arg(long, value_name = "FILE")]
+    pub audit: Option<PathBuf>,
+    /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
+    #[arg(long, value_name = "FILE")]
+    pub approvals: Option<PathBuf>,
 }
 
 /// Which approvals.
@@ -461,6 +485,25 @@ pub struct PinArgs {
 pub struct InspectArgs {
     /// The plan
     pub plan: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Takes about four seconds. Without `--calls`, two calls are made up for each tool that the \
+plan names: one with ordinary values, one with values that the plan knows."
+)]
+pub struct BenchArgs {
+    /// A compiled plan, or policy files
+    #[arg(required = true, value_name = "PLAN|POLICY")]
+    pub inputs: Vec<PathBuf>,
+    /// Judge the calls of this trace, JSON lines as for `replay`, after all that it records
+    #[arg(long, value_name = "TRACE")]
+    pub calls: Option<PathBuf>,
+    #[command(flatten)]
+    pub layers: Layers,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

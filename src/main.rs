@@ -4,6 +4,7 @@
 mod cli;
 mod cmd;
 mod output;
+mod progress;
 mod source;
 
 use bouncer_runtime::approvals::Choice;
@@ -34,12 +35,14 @@ fn main() -> ExitCode {
         Command::Test(args) => cmd::test::run(&args),
         Command::Schema => cmd::schema::run(),
         Command::Run(args) => cmd::run::command(args),
+        Command::Gateway(args) => cmd::gateway::command(args),
         Command::Pin(args) => cmd::pin::command(args),
         Command::List(args) => cmd::approvals::list(&args),
         Command::Approve(args) => cmd::approvals::decide(&args, Choice::Approve),
         Command::Deny(args) => cmd::approvals::decide(&args, Choice::Deny),
         Command::Watch(args) => cmd::approvals::watch(&args),
         Command::Inspect(args) => cmd::inspect::run(&args),
+        Command::Bench(args) => cmd::bench::run(&args),
         Command::Explain(args) => cmd::explain::run(&args),
         Command::Packs(args) => cmd::packs::run(&args.command),
         Command::Demo(args) => cmd::demo::run(&args),

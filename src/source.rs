@@ -2,6 +2,7 @@
 
 use crate::cli::{Layers, PolicySource};
 use crate::output::{ERROR, Failure, colour};
+use crate::progress;
 use bouncer_compiler::diagnostic::{self, Diagnostics};
 use bouncer_compiler::policy::Policy;
 use bouncer_compiler::verify::ListedTool;
@@ -45,7 +46,11 @@ pub fn load(policies: &[PathBuf], layers: &Layers) -> Result<Loaded, Box<Compile
 /// Compiles policy files.
 pub fn compile(policies: &[PathBuf], layers: &Layers) -> Result<Compiled, Box<CompileFailure>> {
     let loaded = load(policies, layers)?;
-    match bouncer_compiler::compile(&loaded.policy) {
+    let mut line = progress::Line::new();
+    let compiled =
+        bouncer_compiler::compile_with(&loaded.policy, &mut |progress| line.show(progress));
+    drop(line);
+    match compiled {
         Ok(bytes) => Ok(Compiled {
             bytes,
             policy: loaded.policy,

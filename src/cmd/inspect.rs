@@ -5,7 +5,7 @@ use crate::output::{Failure, Outcome};
 use bouncer_runtime::Verdict;
 use bouncer_runtime::plan::format::{
     AUTOMATON_DFA, CONTRACT_CONFIRM, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS,
-    META_HAS_RULES, META_HEURISTICS, NONE, Section,
+    META_HAS_RULES, META_HEURISTICS, NONE, Pos, QUANT_BIT, Rule, Section,
 };
 use bouncer_runtime::plan::{Plan, Tables};
 use serde_json::{Value, json};
@@ -52,6 +52,7 @@ fn report(plan: &Plan) -> Value {
     });
     json!({
         "bytes": plan.bytes().len(),
+        "bytes_per_rule": plan.bytes().len().checked_div(tables.rules.len()),
         "digest": hex(plan.digest()),
         "policy_digest": meta.map(|meta| hex(&meta.policy_digest)),
         "compiler": meta.map(|meta| text(&meta.compiler)),
@@ -59,10 +60,10 @@ fn report(plan: &Plan) -> Value {
         "heuristics": flag(META_HEURISTICS),
         "defaults": defaults,
         "sections": sections,
-        "contracts": contracts(&tables),
-        "rules": rules(&tables),
-        "groups": groups(&tables),
-        "automata": automata(&tables),
+        "contracts": contracts(tables),
+        "rules": rules(tables),
+        "groups": groups(tables),
+        "automata": automata(tables),
         "rows": tables.rows.len(),
         "atoms": tables.atoms.len(),
         "paths": tables.paths.iter().map(text).collect::<Vec<_>>(),
@@ -136,21 +137,87 @@ fn groups(tables: &Tables<'_>) -> Vec<Value> {
     each.collect()
 }
 
+/// The automata: how big each is, why, and where its patterns were written.
 fn automata(tables: &Tables<'_>) -> Vec<Value> {
+    let mut owners = owners(tables);
     let each = tables
         .automata
         .iter()
         .enumerate()
         .map(|(index, automaton)| {
+            let dfa = automaton.kind.get() == AUTOMATON_DFA;
+            let patterns = owners
+                .get_mut(index)
+                .map(std::mem::take)
+                .unwrap_or_default();
             json!({
                 "index": index,
-                "kind": if automaton.kind.get() == AUTOMATON_DFA { "dfa" } else { "nfa" },
+                "kind": if dfa { "dfa" } else { "nfa" },
                 "bytes": automaton.length.get(),
+                "states": tables.states(automaton),
                 "patterns": automaton.patterns.get(),
                 "fallback": Some(automaton.fallback.get()).filter(|index| *index != NONE),
+                "prefilter": automaton.prefilter.length.get() > 0,
+                "at": patterns,
             })
         });
     each.collect()
+}
+
+/// By automaton: where its patterns were written, each place once.
+fn owners(tables: &Tables<'_>) -> Vec<Vec<String>> {
+    let mut owners: Vec<Vec<String>> = vec![Vec::new(); tables.automata.len()];
+    let mut note = |automaton: u32, at: &Pos| {
+        let file = tables.files.get(at.file.get() as usize);
+        let name = file.map_or("", |file| tables.text(file).unwrap_or_default());
+        let place = format!("{name}:{}:{}", at.line.get(), at.column.get());
+        if let Some(places) = owners.get_mut(automaton as usize)
+            && places.last() != Some(&place)
+        {
+            places.push(place);
+        }
+    };
+    for matcher in tables.matchers {
+        let automaton = matcher.automaton.get();
+        let fallback = tables
+            .automata
+            .get(automaton as usize)
+            .map_or(NONE, |reference| reference.fallback.get());
+        let start = matcher.tests.start.get() as usize;
+        let end = start.saturating_add(matcher.tests.length.get() as usize);
+        for test in tables.lists.get(start..end).unwrap_or_default() {
+            if let Some(rule) = rule_of_test(tables, test.get()) {
+                note(automaton, &rule.at);
+                note(fallback, &rule.at);
+            }
+        }
+    }
+    for constraint in tables.constraints {
+        note(constraint.automaton.get(), &constraint.at);
+    }
+    owners
+}
+
+/// The first rule that a test matters to.
+fn rule_of_test<'p>(tables: &Tables<'p>, test: u32) -> Option<&'p Rule> {
+    let test = tables.tests.get(test as usize)?;
+    let atoms = [&test.plain, &test.any, &test.all, &test.maybe];
+    let atom = atoms.into_iter().map(|atom| atom.get()).find_map(|atom| {
+        if atom == NONE {
+            None
+        } else if atom & QUANT_BIT != 0 {
+            let quant = tables.quants.get((atom & !QUANT_BIT) as usize)?;
+            Some(quant.atom.get())
+        } else {
+            Some(atom)
+        }
+    })?;
+    let atom = tables.atoms.get(atom as usize)?;
+    let lists = [&atom.requires, &atom.kills];
+    let list = lists.into_iter().find(|list| list.length.get() > 0)?;
+    let row = tables.lists.get(list.start.get() as usize)?.get();
+    let rule = tables.rows.get(row as usize)?.rule.get();
+    tables.rules.get(rule as usize)
 }
 
 /// Writes the report for people: totals first, then what is big.
@@ -236,15 +303,30 @@ fn print(report: &Value, out: &mut impl Write) -> std::io::Result<()> {
     let mut automata = list("automata");
     automata.sort_by_key(|automaton| std::cmp::Reverse(number(automaton, "bytes")));
     if !automata.is_empty() {
-        writeln!(out, "\nautomata (largest first)")?;
+        let simulated = automata
+            .iter()
+            .filter(|automaton| field(automaton, "kind") == "nfa")
+            .count();
+        writeln!(
+            out,
+            "\nautomata (largest first; an nfa is many times slower to read a text with: here {simulated})"
+        )?;
         for automaton in automata.iter().take(20) {
+            let places = automaton.get("at").and_then(Value::as_array);
+            let places = places.map(Vec::as_slice).unwrap_or_default();
+            let more = match places.len() {
+                0 | 1 => String::new(),
+                count => format!(" and {} more", count - 1),
+            };
             writeln!(
                 out,
-                "  #{:<4} {} {:>10} bytes, {} patterns",
+                "  #{:<4} {} {:>10} bytes, {} states, {} patterns: {}{more}",
                 number(automaton, "index"),
                 field(automaton, "kind"),
                 number(automaton, "bytes"),
-                number(automaton, "patterns")
+                number(automaton, "states"),
+                number(automaton, "patterns"),
+                places.first().map(text).unwrap_or_default(),
             )?;
         }
     }

@@ -1,6 +1,7 @@
 //! One module a subcommand: thin, from parsed arguments to an exit code.
 
 pub mod approvals;
+pub mod bench;
 pub mod check;
 pub mod client_config;
 pub mod compile;
@@ -8,6 +9,7 @@ pub mod demo;
 pub mod demo_server;
 pub mod diff;
 pub mod explain;
+pub mod gateway;
 pub mod inspect;
 pub mod packs;
 pub mod pin;

@@ -5,12 +5,12 @@ use regex_automata::Anchored;
 use regex_automata::dfa::{Automaton, dense};
 use regex_automata::util::primitives::StateID;
 use regex_automata::util::start;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;
 
-/// The transitions of one state: by byte, then at the end of the text.
-type Row = [StateID; 257];
+/// "Not reached", or "not numbered yet".
+const UNSEEN: u32 = u32::MAX;
 
 /// Encodes what is reachable from the start of a text. `None` if there is no such start
 /// (never, for DFAs built here) or there are too many states to number.
@@ -21,16 +21,23 @@ pub(super) fn encode(dfa: &dense::DFA<Vec<u32>>, anchored: bool) -> Option<Vec<u
         Anchored::No
     };
     let start = dfa.start_state(&start::Config::new().anchored(mode)).ok()?;
-    let (order, rows) = explore(dfa, start);
-    let (classes, end_class) = byte_classes(&rows);
+    let reached = Reached::from(dfa, start);
+    let (classes, end_class) = reached.byte_classes(dfa);
     // Dead and quit first, then the states that report, then the rest: one comparison
     // tells a scan whether a state needs a look.
-    let matching = |id: &&StateID| dfa.is_match_state(**id);
-    let matches: Vec<StateID> = order.iter().filter(matching).copied().collect();
-    let others = order.iter().filter(|id| {
-        !dfa.is_match_state(**id) && !dfa.is_dead_state(**id) && !dfa.is_quit_state(**id)
-    });
-    let numbered: Vec<StateID> = matches.iter().chain(others).copied().collect();
+    let ends = |id: &StateID| dfa.is_dead_state(*id) || dfa.is_quit_state(*id);
+    let matches: Vec<StateID> = reached
+        .order
+        .iter()
+        .copied()
+        .filter(|id| dfa.is_match_state(*id))
+        .collect();
+    let others = reached
+        .order
+        .iter()
+        .copied()
+        .filter(|id| !dfa.is_match_state(*id) && !ends(id));
+    let numbered: Vec<StateID> = matches.iter().copied().chain(others).collect();
     let states = u32::try_from(numbered.len()).ok()?.checked_add(2)?;
     let stride_log2 = (u32::from(end_class) + 1)
         .next_power_of_two()
@@ -38,14 +45,21 @@ pub(super) fn encode(dfa: &dense::DFA<Vec<u32>>, anchored: bool) -> Option<Vec<u
     states
         .checked_shl(stride_log2)
         .filter(|total| total >> stride_log2 == states)?;
-    let index: HashMap<StateID, u32> = numbered.iter().copied().zip(2..).collect();
+    let mut numbers = vec![UNSEEN; reached.places.len()];
+    for (id, number) in numbered.iter().zip(2..) {
+        *numbers.get_mut(place(dfa, *id))? = number;
+    }
     let target = |id: StateID| -> u32 {
         let number = if dfa.is_dead_state(id) {
             0
         } else if dfa.is_quit_state(id) {
             1
         } else {
-            index.get(&id).copied().unwrap_or(1)
+            numbers
+                .get(place(dfa, id))
+                .copied()
+                .filter(|number| *number != UNSEEN)
+                .unwrap_or(1)
         };
         number << stride_log2
     };
@@ -55,16 +69,19 @@ pub(super) fn encode(dfa: &dense::DFA<Vec<u32>>, anchored: bool) -> Option<Vec<u
     for slot in transitions.iter_mut().skip(stride).take(stride) {
         *slot = U32::new(1 << stride_log2);
     }
-    for (id, row) in order.iter().zip(&rows) {
-        if dfa.is_dead_state(*id) || dfa.is_quit_state(*id) {
+    let columns: Vec<u16> = reached
+        .bytes
+        .iter()
+        .map(|byte| classes.get(usize::from(*byte)).copied().map(u16::from))
+        .chain([Some(end_class)])
+        .collect::<Option<_>>()?;
+    for (id, row) in reached.order.iter().zip(reached.rows()) {
+        if ends(id) {
             continue;
         }
         let base = target(*id) as usize;
-        for (byte, next) in row.iter().enumerate() {
-            let class = classes.get(byte).copied().map_or(end_class, u16::from);
-            if let Some(slot) = transitions.get_mut(base + usize::from(class)) {
-                *slot = U32::new(target(*next));
-            }
+        for (column, next) in columns.iter().zip(row) {
+            *transitions.get_mut(base + usize::from(*column))? = U32::new(target(*next));
         }
     }
     let mut match_index = vec![U32::new(0)];
@@ -93,58 +110,109 @@ pub(super) fn encode(dfa: &dense::DFA<Vec<u32>>, anchored: bool) -> Option<Vec<u
     Some(bytes)
 }
 
-/// All states reachable from `start`, breadth first, and their transitions.
-fn explore(dfa: &dense::DFA<Vec<u32>>, start: StateID) -> (Vec<StateID>, Vec<Row>) {
-    let mut order = vec![start];
-    let mut seen: HashMap<StateID, ()> = HashMap::from([(start, ())]);
-    let mut rows = Vec::new();
-    let mut next = 0;
-    while let Some(&id) = order.get(next) {
-        next += 1;
-        let mut row = [id; 257];
-        for (byte, slot) in (0..=255_u8).zip(row.iter_mut()) {
-            *slot = dfa.next_state(id, byte);
-        }
-        if let Some(slot) = row.last_mut() {
-            *slot = dfa.next_eoi_state(id);
-        }
-        for target in row {
-            if seen.insert(target, ()).is_none() {
-                order.push(target);
-            }
-        }
-        rows.push(row);
-    }
-    (order, rows)
+/// A state's place in the DFA's own table.
+fn place(dfa: &dense::DFA<Vec<u32>>, id: StateID) -> usize {
+    id.as_usize() >> dfa.stride2()
 }
 
-/// The coarsest classes of bytes that every state treats alike, and the number of
-/// classes, which is the class of "end of text". At most 256 byte classes; with all 256
-/// in use the last byte class still fits a byte.
-fn byte_classes(rows: &[Row]) -> ([u8; 256], u16) {
-    let mut classes = [0_u8; 256];
-    let mut count: u16 = 1;
-    for row in rows {
-        // The first target seen for each class; most rows split nothing.
-        let mut first: [Option<StateID>; 256] = [None; 256];
-        let splits = classes.iter().zip(row).any(|(class, target)| {
-            first
-                .get_mut(usize::from(*class))
-                .is_some_and(|slot| *slot.get_or_insert(*target) != *target)
-        });
-        if !splits {
-            continue;
+/// All states reachable from a start, breadth first, and their transitions.
+struct Reached {
+    order: Vec<StateID>,
+    /// By place: whether the state was reached.
+    places: Vec<bool>,
+    /// One byte of each class of the DFA.
+    bytes: Vec<u8>,
+    /// One run a state: where each of `bytes` leads, then the end of the text.
+    targets: Vec<StateID>,
+}
+
+impl Reached {
+    fn from(dfa: &dense::DFA<Vec<u32>>, start: StateID) -> Self {
+        let bytes = dfa.byte_classes().representatives(..);
+        let mut reached = Self {
+            order: Vec::new(),
+            places: Vec::new(),
+            bytes: bytes.filter_map(|unit| unit.as_u8()).collect(),
+            targets: Vec::new(),
+        };
+        reached.see(dfa, start);
+        let mut next = 0;
+        while let Some(&id) = reached.order.get(next) {
+            next += 1;
+            let first = reached.targets.len();
+            let targets = reached.bytes.iter().map(|byte| dfa.next_state(id, *byte));
+            reached.targets.extend(targets);
+            reached.targets.push(dfa.next_eoi_state(id));
+            for at in first..reached.targets.len() {
+                if let Some(&target) = reached.targets.get(at) {
+                    reached.see(dfa, target);
+                }
+            }
         }
-        let mut renamed: BTreeMap<(u8, StateID), u8> = BTreeMap::new();
-        let mut next: u16 = 0;
-        for (class, target) in classes.iter_mut().zip(row) {
-            let name = *renamed.entry((*class, *target)).or_insert_with(|| {
-                next += 1;
-                (next - 1) as u8
-            });
-            *class = name;
-        }
-        count = next;
+        reached
     }
-    (classes, count)
+
+    fn see(&mut self, dfa: &dense::DFA<Vec<u32>>, id: StateID) {
+        let place = place(dfa, id);
+        if place >= self.places.len() {
+            self.places.resize(place + 1, false);
+        }
+        if let Some(seen) = self.places.get_mut(place)
+            && !std::mem::replace(seen, true)
+        {
+            self.order.push(id);
+        }
+    }
+
+    /// The transitions of each state, in order.
+    fn rows(&self) -> impl Iterator<Item = &[StateID]> {
+        self.targets.chunks_exact(self.bytes.len() + 1)
+    }
+
+    /// The coarsest classes of bytes that every reached state treats alike, and the
+    /// number of classes, which is the class of "end of text". At most 256 byte classes;
+    /// with all 256 in use the last byte class still fits a byte.
+    fn byte_classes(&self, dfa: &dense::DFA<Vec<u32>>) -> ([u8; 256], u16) {
+        let mut names = vec![0_u8; self.bytes.len()];
+        let mut count: u16 = 1;
+        let mut first: Vec<Option<StateID>> = Vec::new();
+        for row in self.rows() {
+            // The first target seen for each class; most rows split nothing.
+            first.clear();
+            first.resize(usize::from(count), None);
+            let splits = names.iter().zip(row).any(|(name, target)| {
+                first
+                    .get_mut(usize::from(*name))
+                    .is_some_and(|slot| *slot.get_or_insert(*target) != *target)
+            });
+            if !splits {
+                continue;
+            }
+            let mut renamed: BTreeMap<(u8, StateID), u8> = BTreeMap::new();
+            let mut next: u16 = 0;
+            for (name, target) in names.iter_mut().zip(row) {
+                *name = *renamed.entry((*name, *target)).or_insert_with(|| {
+                    next += 1;
+                    (next - 1) as u8
+                });
+            }
+            count = next;
+        }
+        // From the DFA's classes back to bytes.
+        let own = dfa.byte_classes();
+        let mut by_class = [0_u8; 256];
+        for (byte, name) in self.bytes.iter().zip(&names) {
+            if let Some(slot) = by_class.get_mut(usize::from(own.get(*byte))) {
+                *slot = *name;
+            }
+        }
+        let mut classes = [0_u8; 256];
+        for (byte, class) in (0..=255).zip(&mut classes) {
+            *class = by_class
+                .get(usize::from(own.get(byte)))
+                .copied()
+                .unwrap_or(0);
+        }
+        (classes, count)
+    }
 }

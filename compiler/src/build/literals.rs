@@ -27,10 +27,10 @@ impl LiteralSetBuilder {
         self.entries.entry((kind, key.into())).or_default();
     }
 
-    /// Adds a key with a value.
+    /// Adds a key with a value. Values come in ascending order.
     pub fn add_value(&mut self, kind: u32, key: impl Into<String>, value: u32) {
         let values = self.entries.entry((kind, key.into())).or_default();
-        if !values.contains(&value) {
+        if values.last() != Some(&value) {
             values.push(value);
         }
     }

@@ -10,11 +10,11 @@ mod writer;
 use crate::lower::{CompileError, Lowered, lower};
 use crate::policy::{Policy, Pos, Transport};
 use bouncer_runtime::Verdict;
-use bouncer_runtime::plan::digest_of;
 use bouncer_runtime::plan::format::{
     self, Header, HeuristicWord, META_HAS_RULES, META_HEURISTICS, Meta, NONE, PathEdge, PathNode,
     Range, Section, SectionEntry, ServerEntry,
 };
+use bouncer_runtime::plan::{digest_of, edge_slot};
 use writer::Writer;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{Immutable, IntoBytes};
@@ -25,6 +25,27 @@ use zerocopy::{Immutable, IntoBytes};
 /// Everything that is wrong with the policy at this stage: conditions that are too
 /// large, patterns that do not build.
 pub fn compile(policy: &Policy) -> Result<Vec<u8>, Vec<CompileError>> {
+    compile_with(policy, &mut |_| {})
+}
+
+/// How far a compilation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Tool patterns whose automata are built.
+    pub done: usize,
+    /// All tool patterns.
+    pub all: usize,
+}
+
+/// [`compile`], which tells how far it is after each tool pattern: building automata is
+/// what takes time.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_with(
+    policy: &Policy,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<u8>, Vec<CompileError>> {
     let lowered = lower(policy)?;
     let mut writer = Writer::default();
     let mut errors = Vec::new();
@@ -33,7 +54,7 @@ pub fn compile(policy: &Policy) -> Result<Vec<u8>, Vec<CompileError>> {
         writer.files.push(name);
     }
     write_paths(&mut writer, &lowered);
-    rules::write(&mut writer, policy, &lowered, &mut errors);
+    rules::write(&mut writer, policy, &lowered, &mut errors, progress);
     contracts::write(&mut writer, policy, &lowered.paths, &mut errors);
     write_heuristics(&mut writer, policy);
     write_servers(&mut writer, policy);
@@ -97,6 +118,14 @@ fn write_paths(writer: &mut Writer, lowered: &Lowered) {
             });
         }
         let length = writer.path_edges.len() - start;
+        let keys: Vec<(&str, u32)> = node
+            .children
+            .keys()
+            .zip(start as u32..)
+            .filter(|((_, index_only), _)| !index_only)
+            .map(|((key, _), edge)| (key.as_str(), edge))
+            .collect();
+        let slots = writer.list(edge_slots(&keys));
         writer.path_nodes.push(PathNode {
             edges: Range {
                 start: U32::new(start as u32),
@@ -109,8 +138,28 @@ fn write_paths(writer: &mut Writer, lowered: &Lowered) {
                     .filter(|(key, _)| is_mixed(key))
                     .count() as u32,
             ),
+            slots,
         });
     }
+}
+
+/// The table in which the walk looks keys up.
+fn edge_slots(keys: &[(&str, u32)]) -> Vec<u32> {
+    if keys.is_empty() {
+        return Vec::new();
+    }
+    let size = (keys.len() * 2).next_power_of_two();
+    let mut slots = vec![NONE; size];
+    for (key, edge) in keys {
+        let mut at = edge_slot(key.as_bytes(), size - 1);
+        while slots.get(at).is_some_and(|slot| *slot != NONE) {
+            at = (at + 1) & (size - 1);
+        }
+        if let Some(slot) = slots.get_mut(at) {
+            *slot = *edge;
+        }
+    }
+    slots
 }
 
 /// Whether another spelling of the key, without capitals, could be taken for it.

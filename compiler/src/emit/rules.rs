@@ -1,7 +1,7 @@
 //! Writes rules, groups, dimensions and rows.
 
-use super::pos;
 use super::writer::{Writer, since};
+use super::{Progress, pos};
 use crate::build::LiteralSetBuilder;
 use crate::lower::{CompileError, Dimension, Group, Lowered, LoweredTest, Mode};
 use crate::policy::{Compare, ListItem, Op, Policy, Quantifier, Scalar, TypeName};
@@ -22,6 +22,7 @@ pub(super) fn write(
     policy: &Policy,
     lowered: &Lowered,
     errors: &mut Vec<CompileError>,
+    progress: &mut dyn FnMut(Progress),
 ) {
     let empty = Str {
         start: U32::new(NONE),
@@ -44,8 +45,12 @@ pub(super) fn write(
         };
         writer.rules.push(record);
     }
-    for group in &lowered.groups {
+    for (group, done) in lowered.groups.iter().zip(1..) {
         write_group(writer, policy, group, errors);
+        progress(Progress {
+            done,
+            all: lowered.groups.len(),
+        });
     }
 }
 

@@ -8,7 +8,8 @@ use bouncer_runtime::plan::format::{
     GLOB_EXACT, GLOB_NATIVE, GLOB_STAR, NONE, VIEW_CALLS, VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST,
     VIEW_PROVENANCE, VIEW_SQL_TABLE, VIEW_SQL_VERB, VIEW_VALUE,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Attempts that `calls(this)` may look back on within a window.
 const MAX_CALL_HISTORY: u32 = 100_000;
@@ -30,6 +31,9 @@ pub struct Group {
     pub rows: Vec<Row>,
     /// Attempts whose times a conversation must remember.
     pub call_history: u32,
+    /// By hash: the tests that were lowered already, as indices into their dimensions.
+    /// Only looked up, never iterated.
+    known: HashMap<u64, Vec<usize>>,
 }
 
 /// What a group tests of one path through one view.
@@ -203,11 +207,19 @@ impl Group {
             test.quantifier
         };
         let dimension = self.dimensions.entry((path, view)).or_default();
-        let known = dimension.tests.iter().position(|known| {
-            known.op == test.op && known.quantifier == quantifier && known.window_ms == window_ms
+        let mut hasher = DefaultHasher::new();
+        (path, view, &test.op, quantifier, window_ms).hash(&mut hasher);
+        let alike = self.known.entry(hasher.finish()).or_default();
+        let known = alike.iter().copied().find(|index| {
+            dimension.tests.get(*index).is_some_and(|known| {
+                known.op == test.op
+                    && known.quantifier == quantifier
+                    && known.window_ms == window_ms
+            })
         });
         let index = known.unwrap_or(dimension.tests.len());
         if known.is_none() {
+            alike.push(index);
             dimension.tests.push(LoweredTest {
                 op: test.op.clone(),
                 quantifier,

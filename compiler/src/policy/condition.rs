@@ -111,7 +111,7 @@ pub enum Segment {
 }
 
 /// What is asked of the subject.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Typed equality; numbers by value.
     Equals(Scalar),
@@ -164,7 +164,7 @@ pub enum Scalar {
 }
 
 /// An item of `in`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ListItem {
     /// Equal by value, as [`Op::Equals`].
     Scalar(Scalar),

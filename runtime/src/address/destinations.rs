@@ -9,7 +9,7 @@ use super::shapes::{
     encoded_at, escape, has_domain_shape, is_address, is_host, is_local_char, scheme_end,
     strip_scheme,
 };
-use crate::text::{canonical, is_ignorable, is_space};
+use crate::text::{canonical, find_odd, is_ignorable, is_space};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
@@ -43,6 +43,10 @@ struct Notes {
 ///
 /// Always calls `each` at least once. Linear time, no allocation.
 pub fn destinations(value: &str, each: &mut dyn FnMut(&str) -> ControlFlow<()>) -> ControlFlow<()> {
+    // One plain address, the most common value, has nothing in it to take apart.
+    if is_address(value) {
+        return each(value);
+    }
     let mut notes = Notes::default();
     let (mut count, mut all_plain) = (0_usize, true);
     let _ = split(value, &mut notes, &mut |piece| {
@@ -69,6 +73,9 @@ pub fn destinations(value: &str, each: &mut dyn FnMut(&str) -> ControlFlow<()>) 
 /// reads like one. Linear time; what it allocates, one buffer a thread, is reused.
 #[must_use]
 pub fn is_destination_shaped(raw: &str) -> bool {
+    if is_surely_unshaped(raw) {
+        return false;
+    }
     if all_shaped(raw) || is_odd_address(raw) {
         return true;
     }
@@ -86,6 +93,22 @@ pub fn is_destination_shaped(raw: &str) -> bool {
         CANONICAL.set(text);
     }
     shaped
+}
+
+/// Whether nothing in `raw` could make it a destination, seen at a glance: no shape does
+/// without a colon, an at sign, two slashes, a back-slash or `www.`, and only
+/// characters beyond printable ASCII or percent signs could decode to one. `false` says
+/// nothing.
+fn is_surely_unshaped(raw: &str) -> bool {
+    let odd = |byte: u8, next: u8| {
+        let printable = (b' '..=b'~').contains(&byte);
+        let space = (byte == b'\n') | (byte == b'\r') | (byte == b'\t');
+        let telling = (byte == b':') | (byte == b'@') | (byte == b'%') | (byte == b'\\');
+        let slashes = (byte == b'/') & (next == b'/');
+        let www = (byte | 0x20 == b'w') & (next | 0x20 == b'w');
+        !(printable | space) | telling | slashes | www
+    };
+    find_odd(raw.as_bytes(), odd).is_none()
 }
 
 /// Largest buffer, in bytes, that a thread keeps between calls.
@@ -594,6 +617,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_unshaped_at_a_glance_is_unshaped(value in "[a@:/\\\\w.%, \n\"<>;()é]{0,12}|www[.]a|[a-z ]{0,40}") {
+            if is_surely_unshaped(&value) {
+                let mut text = String::new();
+                canonical(&value, &mut text);
+                for value in [&value, &text] {
+                    prop_assert!(!all_shaped(value) && !is_odd_address(value), "{:?}", value);
+                }
+            }
+        }
+
         #[test]
         fn every_address_in_a_list_is_handed_out(
             parts in prop::collection::vec("[a-z]{1,3}@[a-z]{1,3}\\.com|[A-Z][a-z]{1,3} <[a-z]{1,3}@y\\.com>", 1..6),

@@ -149,9 +149,7 @@ fn host_name(name: &str, out: &mut String) -> Result<(), Malformed> {
 /// none. As written, not folded. Linear; does not allocate.
 #[must_use]
 pub fn pattern_domain(value: &str) -> Option<&str> {
-    let (local, domain) = value.split_once('@')?;
-    let simple = |b: u8| b.is_ascii_alphanumeric() || b"._+-='".contains(&b);
-    (is_address(value) && local.bytes().all(simple)).then_some(domain)
+    shapes::simple_address_domain(value)
 }
 
 /// Whether a value has an `@` without being an address that [`pattern_domain`] reads, so

@@ -57,21 +57,58 @@ pub(super) fn is_local_char(c: char) -> bool {
 /// Whether `local` is an unquoted ASCII local part that no reader can take for
 /// more than one word.
 pub(super) fn is_local(local: &str) -> bool {
-    !local.is_empty()
-        && local
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"+-._='~*&#$^".contains(&b))
+    !local.is_empty() && local.bytes().all(|b| class(b) & LOCAL != 0)
+}
+
+/// May stand in a local part that is one word to every reader.
+const LOCAL: u8 = 1;
+/// May stand in a host name.
+const HOST: u8 = 2;
+/// May stand in the local part of the simplest addresses, without a meaning of its own.
+const SIMPLE: u8 = 4;
+
+/// What each byte may stand in.
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let b = byte as u8;
+        if b.is_ascii_alphanumeric() {
+            classes[byte] = LOCAL | HOST | SIMPLE;
+        }
+        if matches!(b, b'-' | b'_') {
+            classes[byte] = LOCAL | HOST | SIMPLE;
+        }
+        if matches!(b, b'+' | b'.' | b'=' | b'\'') {
+            classes[byte] = LOCAL | SIMPLE;
+        }
+        if matches!(b, b'~' | b'*' | b'&' | b'#' | b'$' | b'^') {
+            classes[byte] = LOCAL;
+        }
+        byte += 1;
+    }
+    classes
+};
+
+#[inline]
+fn class(byte: u8) -> u8 {
+    CLASSES.get(usize::from(byte)).copied().unwrap_or(0)
 }
 
 /// Whether `name` is an ASCII host name: labels of letters, digits, `-` and `_`.
 pub(super) fn is_host(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
-    name.split('.').all(|label| {
-        !label.is_empty()
-            && label
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
-    })
+    // A label is empty where a dot stands at either end or beside another.
+    let mut after_dot = true;
+    name.bytes().all(|b| {
+        let good = if b == b'.' {
+            !after_dot
+        } else {
+            class(b) & HOST != 0
+        };
+        after_dot = b == b'.';
+        good
+    }) && !after_dot
 }
 
 /// Whether `value` is one plain e-mail address and nothing else: an unquoted ASCII
@@ -81,9 +118,21 @@ pub(super) fn is_host(name: &str) -> bool {
 /// separator, white space, second `@` or encoding in it that the `*` could swallow.
 #[must_use]
 pub fn is_address(value: &str) -> bool {
-    value
-        .split_once('@')
-        .is_some_and(|(local, domain)| is_local(local) && is_host(domain))
+    address_of(value, LOCAL).is_some()
+}
+
+/// The domain of an address whose local part is as simple as can be.
+pub(super) fn simple_address_domain(value: &str) -> Option<&str> {
+    address_of(value, SIMPLE)
+}
+
+/// The domain of an address with a local part of one class.
+fn address_of(value: &str, local: u8) -> Option<&str> {
+    let at = value.bytes().position(|b| class(b) & local == 0)?;
+    if at == 0 || value.as_bytes().get(at) != Some(&b'@') {
+        return None;
+    }
+    value.get(at + 1..).filter(|domain| is_host(domain))
 }
 
 /// Writes `address` to `out` without the `+tag` of its local part. `false`, and

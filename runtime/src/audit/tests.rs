@@ -12,8 +12,8 @@ fn entry(arguments: Arguments<'_>) -> Entry<'_> {
         code: "sink_gate.unproven",
         reason: "because `a\nb`",
         at: Some("p.yaml:1:2"),
-        forgotten: 0,
         grounds: None,
+        forgotten: 0,
         outcome: Outcome::Blocked,
         latency: Duration::from_micros(12),
     }

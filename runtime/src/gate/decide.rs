@@ -38,7 +38,7 @@ pub(super) fn decide<'a>(
     now_ms: u64,
 ) -> Decision<'a> {
     let tables = gate.plan.tables();
-    let judged = judge(gate, &tables, conversation, call, attempt, now_ms);
+    let judged = judge(gate, tables, conversation, call, attempt, now_ms);
     let (verdict, stage, cause) = judged.unwrap_or((
         Verdict::Deny,
         Stage::Malformed,
@@ -173,7 +173,6 @@ fn judge<'a>(
     let walked = match Reader::new(arguments, limits, &mut scratch.json) {
         Ok(reader) => walk::walk(
             tables,
-            arguments,
             reader,
             &mut scratch.walk,
             sinks.as_ref(),
@@ -181,8 +180,8 @@ fn judge<'a>(
         ),
         Err(error) => Err(WalkError::Malformed(error)),
     };
-    match walked {
-        Ok(()) => {}
+    let arguments = match walked {
+        Ok(arguments) => arguments,
         Err(WalkError::Malformed(error)) => {
             scratch.groups = groups;
             return Ok((
@@ -192,7 +191,7 @@ fn judge<'a>(
             ));
         }
         Err(WalkError::Corrupt) => return Err(Corrupt),
-    }
+    };
     if attempt == Attempt::First
         && let Some(counter) = &mut counter
     {

@@ -16,7 +16,7 @@ pub struct Decision<'a> {
     pub(super) verdict: Verdict,
     pub(super) stage: Stage,
     pub(super) cause: Cause<'a>,
-    pub(super) tables: Tables<'a>,
+    pub(super) tables: &'a Tables<'a>,
     pub(super) tool: &'a str,
     /// The argument and value in question, where there are any.
     pub(super) param: &'a str,
@@ -135,7 +135,7 @@ impl<'a> Decision<'a> {
     /// A decision that blocks for `cause`.
     pub(super) const fn new(
         call: &Call<'a>,
-        tables: Tables<'a>,
+        tables: &'a Tables<'a>,
         verdict: Verdict,
         stage: Stage,
         cause: Cause<'a>,

@@ -9,6 +9,7 @@ mod decide;
 mod decision;
 mod eval;
 mod grounds;
+mod hasher;
 mod rows;
 mod scratch;
 mod sink;
@@ -24,6 +25,7 @@ use crate::Label;
 use crate::plan::{Corrupt, Plan};
 use crate::provenance::{OutputLabels, Source};
 use crate::tools::{Heuristics, Lock, ToolDefinition};
+use hasher::Seeded;
 use std::collections::HashMap;
 use tool::{Status, Tool};
 
@@ -35,7 +37,7 @@ pub struct Gate {
     heuristics: Option<Heuristics>,
     tools: Vec<Tool>,
     /// From [`tool_key`] to an index into `tools`.
-    names: HashMap<String, u32>,
+    names: HashMap<String, u32, Seeded>,
     /// About how many bytes a conversation remembers of what it reads.
     provenance_limit: usize,
     /// Whether any server's tools were ever pinned. Before that every tool that a call
@@ -60,12 +62,12 @@ impl Gate {
     #[must_use]
     pub fn new(plan: Plan) -> Self {
         // A loaded plan cannot fail here; if it did, decisions fail closed as well.
-        let heuristics = tool::heuristics(&plan.tables()).unwrap_or_default();
+        let heuristics = tool::heuristics(plan.tables()).unwrap_or_default();
         Self {
             plan,
             heuristics,
             tools: Vec::new(),
-            names: HashMap::new(),
+            names: HashMap::default(),
             provenance_limit: DEFAULT_PROVENANCE_LIMIT,
             listed: false,
         }
@@ -118,7 +120,7 @@ impl Gate {
 
     fn link(&self, server: Option<&str>, definition: &ToolDefinition) -> Result<Tool, Corrupt> {
         Tool::new(
-            &self.plan.tables(),
+            self.plan.tables(),
             self.heuristics.as_ref(),
             server,
             definition,
@@ -149,7 +151,7 @@ impl Gate {
     /// A fresh conversation: no budget used, nothing approved, nothing recorded.
     #[must_use]
     pub fn conversation(&self) -> Conversation {
-        Conversation::new(&self.plan.tables(), self.provenance_limit)
+        Conversation::new(self.plan.tables(), self.provenance_limit)
     }
 
     /// Judges a call. `now_ms` is a monotonic clock in milliseconds; it only matters
@@ -206,8 +208,8 @@ impl Gate {
             return OutputLabels::all(Label::Untrusted);
         }
         let tables = self.plan.tables();
-        tool::find_contract(&tables, &tool::full_name(server, tool), tool)
-            .and_then(|contract| tool::output_labels(&tables, contract, self.heuristics.as_ref()))
+        tool::find_contract(tables, &tool::full_name(server, tool), tool)
+            .and_then(|contract| tool::output_labels(tables, contract, self.heuristics.as_ref()))
             .unwrap_or_else(|_| OutputLabels::all(Label::Untrusted))
     }
 
@@ -239,13 +241,20 @@ fn tool_key(server: Option<&str>, tool: &str) -> String {
     key
 }
 
-/// Writes the key of a tool. The length in front keeps the parts apart.
+/// Writes the key of a tool. The server's length in front keeps the parts apart.
 fn write_tool_key(server: Option<&str>, tool: &str, out: &mut String) {
-    use std::fmt::Write as _;
+    // Formatting would cost more than the look-up.
+    fn decimal(number: usize, out: &mut String) {
+        if number >= 10 {
+            decimal(number / 10, out);
+        }
+        out.push(char::from(b'0' + (number % 10) as u8));
+    }
     out.clear();
     if let Some(server) = server {
-        // Writing to a string cannot fail.
-        let _ = write!(out, "{}:{server}", server.len());
+        decimal(server.len(), out);
+        out.push(':');
+        out.push_str(server);
     }
     out.push('/');
     out.push_str(tool);

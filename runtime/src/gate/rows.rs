@@ -136,15 +136,8 @@ fn first_match(
             .get(signature.start as usize..signature.end as usize)
             .ok_or(Corrupt)?;
         for &atom in run {
-            let atom = at(tables.atoms, atom)?;
-            for row in slice(tables.lists, &atom.requires)? {
-                let state = state(states, *epoch, row.get())?;
-                state.raised += 1;
-                if state.raised == at(tables.rows, row.get())?.need.get() {
-                    satisfied.push(row.get());
-                }
-            }
-            for row in slice(tables.lists, &atom.kills)? {
+            raise(tables, atom, states, *epoch, satisfied)?;
+            for row in slice(tables.lists, &at(tables.atoms, atom)?.kills)? {
                 state(states, *epoch, row.get())?.dead = true;
             }
         }
@@ -207,6 +200,24 @@ fn state(states: &mut [RowState], epoch: u32, row: u32) -> Result<&mut RowState,
     Ok(state)
 }
 
+/// Counts an atom for the rows that require it, and notes those that have them all now.
+fn raise(
+    tables: &Tables<'_>,
+    atom: u32,
+    states: &mut [RowState],
+    epoch: u32,
+    satisfied: &mut Vec<u32>,
+) -> Result<(), Corrupt> {
+    for row in slice(tables.lists, &at(tables.atoms, atom)?.requires)? {
+        let state = state(states, epoch, row.get())?;
+        state.raised += 1;
+        if state.raised == at(tables.rows, row.get())?.need.get() {
+            satisfied.push(row.get());
+        }
+    }
+    Ok(())
+}
+
 fn action(tables: &Tables<'_>, rule: u32) -> Result<Verdict, Corrupt> {
     let action = at(tables.rules, rule)?.action.get();
     u8::try_from(action)
@@ -243,13 +254,7 @@ fn strictest_reachable(
             if std::mem::replace(stamp, *epoch) == *epoch {
                 continue;
             }
-            for row in slice(tables.lists, &at(tables.atoms, atom)?.requires)? {
-                let state = state(states, *epoch, row.get())?;
-                state.raised += 1;
-                if state.raised == at(tables.rows, row.get())?.need.get() {
-                    satisfied.push(row.get());
-                }
-            }
+            raise(tables, atom, states, *epoch, satisfied)?;
         }
     }
     let mut best = RuleVerdict {

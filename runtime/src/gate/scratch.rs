@@ -162,6 +162,7 @@ impl EvalScratch {
     pub fn reset(&mut self) {
         self.events.clear();
         self.signatures.clear();
+        self.nfa.reset();
         self.failed_constraint = None;
         self.carried.clear();
         self.carried_in = NONE;

@@ -68,7 +68,7 @@ impl SinkPaths<'_> {
     pub fn matching(
         &self,
         tables: &Tables<'_>,
-        arguments: &[u8],
+        arguments: &str,
         frames: &[Frame],
         last: Step,
     ) -> Result<u32, Corrupt> {
@@ -92,7 +92,7 @@ impl SinkPaths<'_> {
     fn matches(
         &self,
         tables: &Tables<'_>,
-        arguments: &[u8],
+        arguments: &str,
         sink: usize,
         segment: usize,
         frames: &[Frame],
@@ -114,8 +114,12 @@ impl SinkPaths<'_> {
                 }
                 let key = raw_text(arguments, start, end).ok_or(Corrupt)?;
                 // Some servers' JSON libraries ignore the case of keys.
-                Ok(folds_to(Text::new(key, escaped), name)
-                    && self.matches(tables, arguments, sink, segment + 1, rest, last)?)
+                let folds = if !escaped && key.is_ascii() && name.is_ascii() {
+                    key.eq_ignore_ascii_case(name)
+                } else {
+                    folds_to(Text::new(key, escaped), name)
+                };
+                Ok(folds && self.matches(tables, arguments, sink, segment + 1, rest, last)?)
             }
             Step::Index(index) => {
                 if let Some((_, wanted)) = self.segment(tables, sink, segment)?
@@ -184,8 +188,8 @@ impl SinkPaths<'_> {
     }
 }
 
-fn raw_text(arguments: &[u8], start: u32, end: u32) -> Option<&str> {
-    std::str::from_utf8(arguments.get(start as usize..end as usize)?).ok()
+fn raw_text(arguments: &str, start: u32, end: u32) -> Option<&str> {
+    arguments.get(start as usize..end as usize)
 }
 
 /// What the sink gate says. The destination stands in the scratch's culprit.
@@ -206,7 +210,7 @@ pub(super) enum SinkVerdict {
 /// Everything that one judgement looks at.
 pub(super) struct SinkGate<'g, 'p> {
     pub tables: &'g Tables<'p>,
-    pub arguments: &'g [u8],
+    pub arguments: &'g str,
     pub sinks: SinkPaths<'g>,
     /// Trusted destinations; `None` for a derived contract.
     pub trusted: Option<&'p LiteralSet>,
@@ -288,22 +292,36 @@ impl SinkGate<'_, '_> {
             LeafKind::Null => "null",
             _ => raw_text(self.arguments, leaf.start, leaf.end).ok_or(Corrupt)?,
         };
+        let escaped = matches!(
+            leaf.kind,
+            LeafKind::String { escaped: true } | LeafKind::Key { escaped: true }
+        );
+        if !escaped {
+            return self.text(text, leaf, sink, shaped_only, scratch, pass);
+        }
         let mut value = std::mem::take(&mut scratch.eval.raw);
         value.clear();
-        match leaf.kind {
-            LeafKind::String { escaped: true } | LeafKind::Key { escaped: true } => {
-                Text::new(text, true).decode_into(&mut value);
-            }
-            _ => value.push_str(text),
-        }
-        let result = if shaped_only && !address::is_destination_shaped(&value) {
-            Ok(None)
-        } else {
-            pass.any = true;
-            self.value(&value, leaf, sink, scratch, pass)
-        };
+        Text::new(text, true).decode_into(&mut value);
+        let result = self.text(&value, leaf, sink, shaped_only, scratch, pass);
         scratch.eval.raw = value;
         result
+    }
+
+    /// Judges a leaf's decoded text.
+    fn text(
+        &self,
+        text: &str,
+        leaf: &Leaf,
+        sink: Option<u32>,
+        shaped_only: bool,
+        scratch: &mut Scratch,
+        pass: &mut Pass,
+    ) -> Result<Option<SinkVerdict>, Corrupt> {
+        if shaped_only && !address::is_destination_shaped(text) {
+            return Ok(None);
+        }
+        pass.any = true;
+        self.value(text, leaf, sink, scratch, pass)
     }
 
     /// Judges each destination that a value holds.
@@ -430,7 +448,12 @@ fn is_trusted(
     destination: &str,
     buffer: &mut String,
 ) -> Result<bool, Corrupt> {
-    if destination.chars().any(char::is_control) {
+    let controlled = if destination.is_ascii() {
+        destination.bytes().any(|b| b.is_ascii_control())
+    } else {
+        destination.chars().any(char::is_control)
+    };
+    if controlled {
         return Ok(false);
     }
     super::eval::fold_ascii(destination, buffer);

@@ -9,8 +9,8 @@ use super::eval::{Evaluator, Kind, LeafText};
 use super::scratch::WalkScratch;
 use super::sink::{Leaf, LeafKind, NO_SINK, SinkPaths};
 use crate::json::{Event, Malformed, Reader, Text, folds_to};
-use crate::plan::format::{NONE, PathEdge, PathNode};
-use crate::plan::{Corrupt, Tables, at, slice};
+use crate::plan::format::{NONE, PathNode};
+use crate::plan::{Corrupt, Tables, at, edge_slot, slice};
 
 /// Marks a trie position as "below path `n`, through an object".
 const BELOW: u32 = 1 << 31;
@@ -67,15 +67,15 @@ impl From<Corrupt> for WalkError {
     }
 }
 
-/// Walks the arguments. `sinks`: list leaves for the sink gate.
+/// Walks the arguments, and returns them as text. `sinks`: list leaves for the sink gate.
 pub(super) fn walk<'a>(
     tables: &Tables<'_>,
-    arguments: &'a [u8],
     mut reader: Reader<'a, '_>,
     scratch: &mut WalkScratch,
     sinks: Option<&SinkPaths<'_>>,
     evaluator: &mut Evaluator<'_, '_>,
-) -> Result<(), WalkError> {
+) -> Result<&'a str, WalkError> {
+    let arguments = reader.text();
     let mut walk = Walk {
         tables,
         arguments,
@@ -104,7 +104,7 @@ pub(super) fn walk<'a>(
             event => walk.value(event, key.take(), evaluator)?,
         }
     }
-    Ok(())
+    Ok(arguments)
 }
 
 /// Whether no permissive test may rest on a leaf at this position.
@@ -114,7 +114,7 @@ const fn is_unfit(entry: u32) -> bool {
 
 struct Walk<'w, 'p, 'a> {
     tables: &'w Tables<'p>,
-    arguments: &'a [u8],
+    arguments: &'a str,
     scratch: &'w mut WalkScratch,
     sinks: Option<&'w SinkPaths<'w>>,
 }
@@ -210,8 +210,12 @@ impl<'a> Walk<'_, '_, 'a> {
     /// servers' JSON libraries do.
     fn variants(&mut self, node: u32, key: &Text<'a>) -> Result<(), Corrupt> {
         let node: &PathNode = at(self.tables.path_nodes, node)?;
-        let plain = |b: u8| b.is_ascii() && !b.is_ascii_uppercase() && b != b'\\';
-        if node.mixed.get() == 0 && key.raw().bytes().all(plain) {
+        let bytes = key.raw().bytes();
+        // Without branches: keys are short.
+        let varied = bytes.fold(false, |varied, b| {
+            varied | !b.is_ascii() | b.is_ascii_uppercase() | (b == b'\\')
+        });
+        if node.mixed.get() == 0 && !varied {
             return Ok(());
         }
         for edge in slice(self.tables.path_edges, &node.edges)? {
@@ -226,10 +230,6 @@ impl<'a> Walk<'_, '_, 'a> {
     /// The node that `key` leads to.
     fn child(&mut self, node: u32, key: &Text<'a>) -> Result<Option<u32>, Corrupt> {
         let node: &PathNode = at(self.tables.path_nodes, node)?;
-        let edges = slice(self.tables.path_edges, &node.edges)?;
-        if edges.is_empty() {
-            return Ok(None);
-        }
         let name = match key.as_plain() {
             Some(name) => name,
             None => {
@@ -238,22 +238,23 @@ impl<'a> Walk<'_, '_, 'a> {
                 &self.scratch.key
             }
         };
-        let tables = self.tables;
-        let order = |edge: &PathEdge| {
-            tables
-                .bytes_of(&edge.key)
-                .map(|bytes| bytes.cmp(name.as_bytes()))
-        };
-        let (mut low, mut high) = (0, edges.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            let edge = edges.get(middle).ok_or(Corrupt)?;
-            // An edge for elements only sorts after the one for keys of the same text.
-            match order(edge)?.then(edge.index_only.get().cmp(&0)) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Ok(Some(edge.child.get())),
+        let slots = slice(self.tables.lists, &node.slots)?;
+        if slots.is_empty() {
+            return Ok(None);
+        }
+        let mask = slots.len() - 1;
+        let mut slot = edge_slot(name.as_bytes(), mask);
+        // Half of the slots are empty, so this ends; the bound is for a damaged table.
+        for _ in 0..slots.len() {
+            let index = slots.get(slot).ok_or(Corrupt)?.get();
+            if index == NONE {
+                return Ok(None);
             }
+            let edge = at(self.tables.path_edges, index)?;
+            if self.tables.text(&edge.key)? == name {
+                return Ok(Some(edge.child.get()));
+            }
+            slot = (slot + 1) & mask;
         }
         Ok(None)
     }
@@ -405,6 +406,17 @@ impl<'a> Walk<'_, '_, 'a> {
         let end = self.scratch.active.len();
         if end > active {
             evaluator.begin_leaf(kind, &text);
+            if end - active == 1 {
+                let Some(&entry) = self.scratch.active.last() else {
+                    return Err(WalkError::Corrupt);
+                };
+                let path = self.path_of(entry)?;
+                if path != NONE {
+                    evaluator.leaf(path, is_unfit(entry))?;
+                }
+                self.scratch.active.truncate(active);
+                return Ok(());
+            }
             for position in active..end {
                 let Some(&entry) = self.scratch.active.get(position) else {
                     return Err(WalkError::Corrupt);

@@ -35,6 +35,7 @@ pub struct Scratch {
 /// A key of an open object.
 #[derive(Clone, Copy, Debug)]
 struct Key {
+    /// [`Text::signature`] at first; a hash once the keys of a large object are checked.
     hash: u64,
     /// First byte after the opening quote.
     start: u32,
@@ -98,7 +99,7 @@ impl Scratch {
         start: usize,
     ) -> Result<(), Malformed> {
         let key = Key {
-            hash: text.hash(self.seed),
+            hash: text.signature(),
             start: start as u32,
             end: (start + text.raw().len()) as u32,
         };
@@ -121,6 +122,9 @@ impl Scratch {
         let base = self.stack.pop().map_or(0, |base| base as usize);
         let keys = self.keys.get_mut(base..).unwrap_or_default();
         let duplicate = if keys.len() > PAIRWISE {
+            for key in keys.iter_mut() {
+                key.hash = key.text(source).hash(self.seed);
+            }
             first_duplicate(keys, source)
         } else {
             None
@@ -183,7 +187,10 @@ mod tests {
             });
             start = end;
         }
-        scratch.close_object(&source)
+        match first_duplicate(&mut scratch.keys, &source) {
+            Some(at) => Err(MalformedKind::DuplicateKey.at(at as usize - 1)),
+            None => Ok(()),
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub(crate) use members::folds_to;
 pub use members::members;
 pub use reader::{Event, Reader};
 pub use text::{DecodedChars, Text, hash_str};
+pub(crate) use text::{hash_bytes, tail_word};
 
 /// How much a reader takes before it gives up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

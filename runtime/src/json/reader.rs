@@ -103,6 +103,12 @@ impl<'a, 's> Reader<'a, 's> {
         })
     }
 
+    /// The whole text.
+    #[must_use]
+    pub const fn text(&self) -> &'a str {
+        self.text
+    }
+
     /// The next event, or `None` after the value and the white space behind it.
     ///
     /// # Errors

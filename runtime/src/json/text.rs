@@ -49,6 +49,19 @@ impl<'a> Text<'a> {
             memchr(b'\\', rest.as_bytes()).and_then(|at| rest.split_at_checked(at))
         {
             out.push_str(run);
+            let short = match escape.as_bytes().get(1) {
+                Some(b'n') => Some('\n'),
+                Some(b'"') => Some('"'),
+                Some(b'\\') => Some('\\'),
+                Some(b'/') => Some('/'),
+                Some(b't') => Some('\t'),
+                _ => None,
+            };
+            if let Some(c) = short {
+                out.push(c);
+                rest = escape.get(2..).unwrap_or_default();
+                continue;
+            }
             let mut chars = DecodedChars {
                 rest: escape.chars(),
             };
@@ -97,6 +110,31 @@ impl<'a> Text<'a> {
         }
     }
 
+    /// The length and the first bytes of the decoded text in one word: different for
+    /// most different texts, equal for equal ones, and cheaper than a hash.
+    #[must_use]
+    pub(super) fn signature(&self) -> u64 {
+        if self.escaped {
+            let (mut word, mut len) = (0, 0_u64);
+            let mut buffer = [0; 4];
+            for c in self.chars() {
+                for &byte in c.encode_utf8(&mut buffer).as_bytes() {
+                    if len < 8 {
+                        word |= u64::from(byte) << (len * 8);
+                    }
+                    len += 1;
+                }
+            }
+            return word ^ (len << 56);
+        }
+        let bytes = self.raw.as_bytes();
+        let word = match bytes.first_chunk::<8>() {
+            Some(first) => u64::from_le_bytes(*first),
+            None => tail_word(bytes),
+        };
+        word ^ ((bytes.len() as u64) << 56)
+    }
+
     /// Hash of the decoded text: the same as [`hash_str`] of it. Linear, no
     /// allocation.
     #[must_use]
@@ -126,16 +164,21 @@ impl<'a> Text<'a> {
 /// hostile text has to stay fast when hashes collide.
 #[must_use]
 pub fn hash_str(seed: u64, text: &str) -> u64 {
-    let (words, tail) = text.as_bytes().as_chunks::<8>();
+    hash_bytes(seed, text.as_bytes())
+}
+
+/// [`hash_str`] of bytes.
+pub(crate) fn hash_bytes(seed: u64, bytes: &[u8]) -> u64 {
+    let (words, tail) = bytes.as_chunks::<8>();
     let mut state = seed;
     for word in words {
         state = mix(state ^ u64::from_le_bytes(*word));
     }
-    finish(state, tail_word(tail), text.len() as u64)
+    finish(state, tail_word(tail), bytes.len() as u64)
 }
 
 /// Up to seven bytes as a little-endian word, the missing ones zero.
-fn tail_word(tail: &[u8]) -> u64 {
+pub(crate) fn tail_word(tail: &[u8]) -> u64 {
     // From four bytes up two overlapping reads do; what overlaps is the same.
     if let (Some(first), Some(last)) = (tail.first_chunk::<4>(), tail.last_chunk::<4>()) {
         let shift = (tail.len() - 4) * 8;
@@ -237,6 +280,7 @@ mod tests {
             assert!(text.eq_str(decoded));
             assert!(!text.eq_str(&format!("{decoded}x")));
             assert_eq!(text.hash(7), hash_str(7, decoded));
+            assert_eq!(text.signature(), Text::new(decoded, false).signature());
             assert_eq!(
                 text.cmp_decoded(&Text::new(raw, text.escaped)),
                 Ordering::Equal

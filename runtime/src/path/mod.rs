@@ -8,7 +8,7 @@ mod resolved;
 
 pub use resolved::within_resolved;
 
-use crate::text::{canonical, canonical_with_nul, is_space};
+use crate::text::{canonical, canonical_with_nul, find_odd, is_space};
 use std::borrow::Cow;
 use std::cell::RefCell;
 
@@ -30,6 +30,18 @@ use std::cell::RefCell;
 /// values with `%` or non-ASCII characters, and there reuses one buffer a thread.
 #[must_use]
 pub fn within(value: &str, prefix: &str) -> bool {
+    if is_simple(value) && is_simple(prefix) {
+        // One reading only, and nothing collapses: whole components are compared.
+        let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
+        return value
+            .strip_prefix(prefix)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    }
+    within_every_reading(value, prefix)
+}
+
+/// [`within`] for paths that can be read in several ways.
+fn within_every_reading(value: &str, prefix: &str) -> bool {
     if prefix.is_empty() || value.contains('\0') || prefix.contains('\0') {
         return false;
     }
@@ -63,6 +75,17 @@ pub fn within(value: &str, prefix: &str) -> bool {
         }
         inside
     })
+}
+
+/// Whether every reader takes an absolute path for the same components: printable ASCII
+/// without spaces, and nothing in it that decodes, separates or collapses.
+fn is_simple(path: &str) -> bool {
+    let odd = |byte: u8, next: u8| {
+        let marks = (byte == b'%') | (byte == b'\\') | (byte == b'~') | (byte == b':');
+        let collapses = (byte == b'/') & ((next == b'/') | (next == b'.'));
+        !(b'!'..=b'~').contains(&byte) | marks | collapses
+    };
+    path.starts_with('/') && find_odd(path.as_bytes(), odd).is_none()
 }
 
 /// Whether *some* plausible reading of `value` lies in `prefix`: the question of a rule

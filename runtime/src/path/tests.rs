@@ -198,3 +198,16 @@ fn long_paths_take_linear_time() {
         assert!(started.elapsed().as_secs() < 5);
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    /// What is seen at a glance is what all readings say.
+    #[test]
+    fn simple_paths_have_one_reading(
+        value in "(?:/{1,2}(?:a|ab|[.]{1,3}|b[.]c|~|%2e|a:)?){0,4}|[a/.~ ]{0,6}",
+        prefix in "(?:/(?:a|ab|[.]|b[.]c)){0,3}/?|[a/.]{0,4}",
+    ) {
+        prop_assert_eq!(within(&value, &prefix), within_every_reading(&value, &prefix), "{:?} {:?}", value, prefix);
+    }
+}

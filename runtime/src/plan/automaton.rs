@@ -9,6 +9,7 @@ use super::format::{
     AUTOMATON_DFA, AUTOMATON_NFA, AutomatonRef, DfaHeader, NFA_BYTES, NFA_FAIL, NFA_LOOK,
     NFA_MATCH, NFA_UNION, NONE, NfaEdge, NfaHeader, NfaState,
 };
+use super::prefilter::Prefilter;
 use regex_automata::util::look::{Look, LookMatcher};
 use zerocopy::FromBytes;
 use zerocopy::little_endian::U32;
@@ -145,8 +146,9 @@ impl<'p> Dfa<'p> {
     }
 }
 
-/// Steps (states times bytes) after which an NFA gives a text up, a fraction of a second.
-/// Only patterns with large counted repeats come near it.
+/// Steps (states times bytes) that NFAs may take for one decision, a fraction of a second.
+/// Only patterns with large counted repeats, on long texts, come near it. What is not
+/// read any more counts as "cannot be evaluated".
 pub const MAX_NFA_STEPS: usize = 50_000_000;
 
 /// A Thompson NFA, read in place.
@@ -163,6 +165,8 @@ pub struct NfaScratch {
     current: SparseSet,
     next: SparseSet,
     stack: Vec<u32>,
+    /// Steps taken since [`Self::reset`].
+    steps: usize,
 }
 
 impl NfaScratch {
@@ -173,7 +177,13 @@ impl NfaScratch {
             current: SparseSet::new(states),
             next: SparseSet::new(states),
             stack: Vec::with_capacity(states),
+            steps: 0,
         }
+    }
+
+    /// Begins a decision: all steps are there to be taken again.
+    pub const fn reset(&mut self) {
+        self.steps = 0;
     }
 }
 
@@ -250,19 +260,19 @@ impl<'p> Nfa<'p> {
         self.header.states.get()
     }
 
-    /// Calls `report` with each pattern that matches somewhere in `text`. Quits after
-    /// [`MAX_NFA_STEPS`].
+    /// Calls `report` with each pattern that matches somewhere in `text`. Quits when the
+    /// decision's [`MAX_NFA_STEPS`] are used up.
     pub(crate) fn scan(
         &self,
         text: &[u8],
         scratch: &mut NfaScratch,
         mut report: impl FnMut(u32),
     ) -> Result<Scan, Corrupt> {
-        let mut steps = 0_usize;
         let NfaScratch {
             current,
             next,
             stack,
+            steps,
         } = scratch;
         current.dense.clear();
         self.close(
@@ -277,8 +287,8 @@ impl<'p> Nfa<'p> {
             if current.dense.is_empty() {
                 return Ok(Scan::Done);
             }
-            steps += current.dense.len();
-            if steps > MAX_NFA_STEPS {
+            *steps += current.dense.len();
+            if *steps > MAX_NFA_STEPS {
                 return Ok(Scan::Quit);
             }
             next.dense.clear();
@@ -366,6 +376,19 @@ impl<'p> Automaton<'p> {
             AUTOMATON_NFA => Nfa::parse(bytes).map(Self::Nfa),
             _ => None,
         }
+    }
+
+    /// The prefilter that `reference` names, if any.
+    pub(crate) fn prefilter(
+        reference: &AutomatonRef,
+        bytes: &'p [u8],
+    ) -> Option<Option<Prefilter<'p>>> {
+        if reference.prefilter.length.get() == 0 {
+            return Some(None);
+        }
+        let start = reference.prefilter.start.get() as usize;
+        let end = start.checked_add(reference.prefilter.length.get() as usize)?;
+        Prefilter::parse(bytes.get(start..end)?).map(Some)
     }
 
     /// See [`Dfa::validate`] and [`Nfa::validate`].

@@ -11,7 +11,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub const MAGIC: [u8; 8] = *b"BNCRPLAN";
 /// The format this crate reads and the compiler writes. Any change of a record
 /// changes it.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Reads back as this number only when the bytes are little-endian.
 pub const ENDIAN: u32 = 0x0102_0304;
 /// "None" in a field that holds an index.
@@ -268,6 +268,10 @@ record! {
         path: U32,
         /// How many of the edges have a key with capitals or beyond ASCII.
         mixed: U32,
+        /// Into [`Section::Lists`]: an open-addressing table over the edges that keys can
+        /// take, a power of two of slots, at most half of them used. A slot holds an edge's
+        /// index in [`Section::PathEdges`] or [`NONE`]; see [`super::edge_slot`].
+        slots: Range,
     }
 }
 
@@ -618,6 +622,48 @@ record! {
         patterns: U32,
         /// An NFA to use where the DFA quits, or [`NONE`].
         fallback: U32,
+        /// Bytes of [`Section::AutomataBytes`]: a [`PrefilterHeader`] and what follows it.
+        /// Empty: every text has to be read.
+        prefilter: Range,
+    }
+}
+
+record! {
+    /// The start of a prefilter. Then follow `needles` [`Needle`]: every match of every
+    /// pattern contains one of them.
+    PrefilterHeader {
+        /// How many.
+        needles: U32,
+        /// [`PREFILTER_ASCII_ONLY`] or 0.
+        flags: U32,
+    }
+}
+
+/// [`PrefilterHeader::flags`]: only true of texts in ASCII, where no letter has another
+/// spelling beyond it.
+pub const PREFILTER_ASCII_ONLY: u32 = 1;
+
+/// The longest needle.
+pub const NEEDLE_BYTES: usize = 8;
+
+record! {
+    /// A piece of text that a prefilter looks for. A byte of the text is compared after a
+    /// bitwise or with the needle's fold: 0x20 for an ASCII letter in either case, else 0.
+    Needle {
+        /// The two bytes that are looked for first, folded.
+        pair: [u8; 2],
+        /// Their folds.
+        pair_fold: [u8; 2],
+        /// Where they stand in the needle.
+        rare: u8,
+        /// How long the needle is.
+        length: u8,
+        /// Zero.
+        reserved: [u8; 2],
+        /// The needle, folded.
+        bytes: [u8; NEEDLE_BYTES],
+        /// By byte: its fold.
+        fold: [u8; NEEDLE_BYTES],
     }
 }
 

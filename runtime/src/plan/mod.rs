@@ -9,10 +9,12 @@ mod error;
 pub mod format;
 pub mod glob;
 pub mod literals;
+mod prefilter;
 mod validate;
 
 pub use automaton::Corrupt;
 pub use error::LoadError;
+pub use prefilter::Prefilter;
 
 use format::{
     Atom, AutomatonRef, Constraint, Contract, Dimension, Group, Header, HeuristicWord, LiteralSet,
@@ -26,11 +28,26 @@ use zerocopy::{FromBytes, Immutable, KnownLayout};
 /// A compiled policy. Cheap to clone: clones share the bytes.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    bytes: Arc<[u8]>,
+    /// The bytes, and the tables that point into them: found once, not on every call.
+    loaded: Arc<Loaded>,
     /// Start and end of each section, by [`Section`] number minus one.
-    sections: [(usize, usize); Section::ALL.len()],
+    sections: Sections,
     digest: [u8; 32],
 }
+
+/// Start and end of each section, by [`Section`] number minus one.
+type Sections = [(usize, usize); Section::ALL.len()];
+
+self_cell::self_cell!(
+    /// The bytes of a plan with the tables in them.
+    struct Loaded {
+        owner: Arc<[u8]>,
+        #[covariant]
+        dependent: Tables,
+    }
+
+    impl {Debug}
+);
 
 impl Plan {
     /// Loads a plan from its file's bytes.
@@ -90,9 +107,11 @@ impl Plan {
             return Err(LoadError::layout("end of file"));
         }
         let plan = Self {
+            loaded: Arc::new(Loaded::new(Arc::clone(&bytes), |bytes| {
+                Tables::of(bytes, &sections)
+            })),
             sections,
             digest,
-            bytes: Arc::clone(&bytes),
         };
         validate::validate(&plan)?;
         Ok(plan)
@@ -117,58 +136,36 @@ impl Plan {
     /// The file's bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.loaded.borrow_owner()
     }
 
     /// The bytes of one section.
     #[must_use]
     pub fn section(&self, section: Section) -> &[u8] {
-        let (start, end) = self
-            .sections
-            .get(section as usize - 1)
-            .copied()
-            .unwrap_or_default();
-        self.bytes.get(start..end).unwrap_or_default()
+        section_of(self.bytes(), &self.sections, section)
     }
 
     /// All tables at once, for reading many records.
     #[must_use]
-    pub fn tables(&self) -> Tables<'_> {
-        // A section whose length is not a multiple of its record reads as empty here;
-        // the loader refuses it.
-        fn records<T: FromBytes + Immutable + KnownLayout>(bytes: &[u8]) -> &[T] {
-            <[T]>::ref_from_bytes(bytes).unwrap_or_default()
-        }
-        Tables {
-            strings: self.section(Section::Strings),
-            meta: records(self.section(Section::Meta)),
-            files: records(self.section(Section::Files)),
-            path_nodes: records(self.section(Section::PathNodes)),
-            path_edges: records(self.section(Section::PathEdges)),
-            paths: records(self.section(Section::Paths)),
-            groups: records(self.section(Section::Groups)),
-            dimensions: records(self.section(Section::Dimensions)),
-            matchers: records(self.section(Section::Matchers)),
-            simple_tests: records(self.section(Section::SimpleTests)),
-            tests: records(self.section(Section::Tests)),
-            atoms: records(self.section(Section::Atoms)),
-            quants: records(self.section(Section::Quants)),
-            rows: records(self.section(Section::Rows)),
-            rules: records(self.section(Section::Rules)),
-            contracts: records(self.section(Section::Contracts)),
-            sinks: records(self.section(Section::Sinks)),
-            constraints: records(self.section(Section::Constraints)),
-            rates: records(self.section(Section::Rates)),
-            output_labels: records(self.section(Section::OutputLabels)),
-            literal_sets: records(self.section(Section::LiteralSets)),
-            literal_slots: records(self.section(Section::LiteralSlots)),
-            automata: records(self.section(Section::Automata)),
-            automata_bytes: self.section(Section::AutomataBytes),
-            lists: records(self.section(Section::Lists)),
-            heuristic_words: records(self.section(Section::HeuristicWords)),
-            servers: records(self.section(Section::Servers)),
-        }
+    pub fn tables(&self) -> &Tables<'_> {
+        self.loaded.borrow_dependent()
     }
+}
+
+/// The bytes of one section.
+fn section_of<'b>(bytes: &'b [u8], sections: &Sections, section: Section) -> &'b [u8] {
+    let (start, end) = sections
+        .get(section as usize - 1)
+        .copied()
+        .unwrap_or_default();
+    bytes.get(start..end).unwrap_or_default()
+}
+
+/// Where the probe for `key` starts in a node's table of edges with `mask + 1` slots.
+/// Shared with the compiler, which fills the table.
+#[must_use]
+pub fn edge_slot(key: &[u8], mask: usize) -> usize {
+    (literals::hash(0, key) >> 32) as usize & mask
 }
 
 /// BLAKE3 of a plan's bytes with the digest field zeroed. Shared with the compiler so
@@ -187,7 +184,7 @@ pub fn digest_of(bytes: &[u8]) -> [u8; 32] {
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "each field is the section of the same name")]
 pub struct Tables<'p> {
-    pub strings: &'p [u8],
+    pub strings: &'p str,
     pub meta: &'p [Meta],
     pub files: &'p [Str],
     pub path_nodes: &'p [PathNode],
@@ -231,13 +228,44 @@ pub(crate) fn at<T>(table: &[T], index: u32) -> Result<&T, Corrupt> {
 }
 
 impl<'p> Tables<'p> {
-    /// The bytes of a string.
-    pub(crate) fn bytes_of(&self, string: &Str) -> Result<&'p [u8], Corrupt> {
-        let start = string.start.get() as usize;
-        let end = start
-            .checked_add(string.length.get() as usize)
-            .ok_or(Corrupt)?;
-        self.strings.get(start..end).ok_or(Corrupt)
+    /// The tables in a plan's bytes.
+    fn of(bytes: &'p [u8], sections: &Sections) -> Self {
+        // A section whose length is not a multiple of its record reads as empty here;
+        // the loader refuses it.
+        fn records<T: FromBytes + Immutable + KnownLayout>(bytes: &[u8]) -> &[T] {
+            <[T]>::ref_from_bytes(bytes).unwrap_or_default()
+        }
+        let section = |section| section_of(bytes, sections, section);
+        Self {
+            // The loader refuses a plan whose strings are no text, too.
+            strings: std::str::from_utf8(section(Section::Strings)).unwrap_or_default(),
+            meta: records(section(Section::Meta)),
+            files: records(section(Section::Files)),
+            path_nodes: records(section(Section::PathNodes)),
+            path_edges: records(section(Section::PathEdges)),
+            paths: records(section(Section::Paths)),
+            groups: records(section(Section::Groups)),
+            dimensions: records(section(Section::Dimensions)),
+            matchers: records(section(Section::Matchers)),
+            simple_tests: records(section(Section::SimpleTests)),
+            tests: records(section(Section::Tests)),
+            atoms: records(section(Section::Atoms)),
+            quants: records(section(Section::Quants)),
+            rows: records(section(Section::Rows)),
+            rules: records(section(Section::Rules)),
+            contracts: records(section(Section::Contracts)),
+            sinks: records(section(Section::Sinks)),
+            constraints: records(section(Section::Constraints)),
+            rates: records(section(Section::Rates)),
+            output_labels: records(section(Section::OutputLabels)),
+            literal_sets: records(section(Section::LiteralSets)),
+            literal_slots: records(section(Section::LiteralSlots)),
+            automata: records(section(Section::Automata)),
+            automata_bytes: section(Section::AutomataBytes),
+            lists: records(section(Section::Lists)),
+            heuristic_words: records(section(Section::HeuristicWords)),
+            servers: records(section(Section::Servers)),
+        }
     }
 
     /// A string.
@@ -245,7 +273,11 @@ impl<'p> Tables<'p> {
     /// # Errors
     /// If it is not there; never on a loaded plan.
     pub fn text(&self, string: &Str) -> Result<&'p str, Corrupt> {
-        std::str::from_utf8(self.bytes_of(string)?).map_err(|_| Corrupt)
+        let start = string.start.get() as usize;
+        let end = start
+            .checked_add(string.length.get() as usize)
+            .ok_or(Corrupt)?;
+        self.strings.get(start..end).ok_or(Corrupt)
     }
 
     /// The plan's [`Meta`].
@@ -264,6 +296,25 @@ impl<'p> Tables<'p> {
             start: *start,
             length: *length,
         })
+    }
+
+    /// Whether the automaton at `index` has to read `text`, by its prefilter.
+    pub(crate) fn may_match(&self, index: u32, text: &str) -> Result<bool, Corrupt> {
+        let reference = at(self.automata, index)?;
+        let prefilter = automaton::Automaton::prefilter(reference, self.automata_bytes);
+        Ok(prefilter
+            .ok_or(Corrupt)?
+            .is_none_or(|prefilter| prefilter.may_match(text.as_bytes())))
+    }
+
+    /// How many states an automaton has.
+    #[must_use]
+    pub fn states(&self, automaton: &AutomatonRef) -> u32 {
+        match automaton::Automaton::parse(automaton, self.automata_bytes) {
+            Some(automaton::Automaton::Dfa(dfa)) => dfa.states(),
+            Some(automaton::Automaton::Nfa(nfa)) => nfa.states(),
+            None => 0,
+        }
     }
 
     /// The automaton at `index`.

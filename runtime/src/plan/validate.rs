@@ -3,6 +3,7 @@
 //! In order of dependence: strings first, then the records that only point at
 //! strings and lists, then those that point at these.
 
+use super::automaton::Automaton;
 use super::format::{
     AUTOMATON_DFA, AUTOMATON_NFA, GLOB_NATIVE, NONE, Pos, QUANT_BIT, Range, Section, Str,
     TEST_CARRIES_UNTRUSTED, TEST_WITHIN, VIEW_CALLS, VIEW_SQL_TABLE, VIEW_SQL_VERB,
@@ -14,8 +15,8 @@ use zerocopy::little_endian::U32;
 /// Checks one plan whose sections are in place.
 pub(super) fn validate(plan: &Plan) -> Result<(), LoadError> {
     let tables = plan.tables();
-    record_sizes(plan, &tables)?;
-    let check = Check::new(&tables)?;
+    record_sizes(plan, tables)?;
+    let check = Check::new(tables)?;
     check.meta()?;
     check.paths()?;
     check.automata()?;
@@ -30,6 +31,8 @@ pub(super) fn validate(plan: &Plan) -> Result<(), LoadError> {
 /// section would read as empty.
 fn record_sizes(plan: &Plan, tables: &Tables<'_>) -> Result<(), LoadError> {
     let sizes = [
+        // No text at all where the bytes are none in UTF-8.
+        (Section::Strings, tables.strings.len()),
         (Section::Meta, size_of_val(tables.meta)),
         (Section::Files, size_of_val(tables.files)),
         (Section::PathNodes, size_of_val(tables.path_nodes)),
@@ -80,9 +83,10 @@ fn ensure(condition: bool, section: Section) -> Result<(), LoadError> {
 
 impl<'t, 'p> Check<'t, 'p> {
     fn new(tables: &'t Tables<'p>) -> Result<Self, LoadError> {
-        let strings = std::str::from_utf8(tables.strings)
-            .map_err(|_| LoadError::content(Section::Strings.name()))?;
-        Ok(Self { tables, strings })
+        Ok(Self {
+            tables,
+            strings: tables.strings,
+        })
     }
 
     fn text(&self, string: &Str) -> bool {
@@ -154,6 +158,7 @@ impl<'t, 'p> Check<'t, 'p> {
                 node.path.get() == NONE || self.path(node.path.get()),
                 Section::PathNodes,
             )?;
+            ensure(self.slots(&node.slots, &node.edges), Section::PathNodes)?;
             // Children come after their parent, so that the trie has no cycle.
             ensure(
                 edges.iter().all(|edge| {
@@ -167,11 +172,27 @@ impl<'t, 'p> Check<'t, 'p> {
         Ok(())
     }
 
+    /// A hash table over the edges of a node, with empty slots in it.
+    fn slots(&self, slots: &Range, edges: &Range) -> bool {
+        let first = edges.start.get();
+        slice(self.tables.lists, slots).is_ok_and(|slots| {
+            let fits = |slot: &U32| {
+                slot.get() == NONE || slot.get().wrapping_sub(first) < edges.length.get()
+            };
+            let used = slots.iter().filter(|slot| slot.get() != NONE).count();
+            (slots.is_empty() || slots.len().is_power_of_two())
+                && slots.iter().all(fits)
+                && used <= slots.len() / 2
+        })
+    }
+
     fn automata(&self) -> Result<(), LoadError> {
         let t = self.tables;
         for reference in t.automata {
             let fallback = reference.fallback.get();
+            let prefilter = Automaton::prefilter(reference, t.automata_bytes);
             let ok = automaton_ok(t, reference)
+                && prefilter.is_some_and(|filter| filter.is_none_or(|filter| filter.validate()))
                 && (fallback == NONE
                     || t.automata.get(fallback as usize).is_some_and(|f| {
                         f.kind.get() == AUTOMATON_NFA && f.patterns == reference.patterns
@@ -377,6 +398,6 @@ impl<'t, 'p> Check<'t, 'p> {
 
 /// The automaton is well-formed.
 fn automaton_ok(tables: &Tables<'_>, reference: &super::AutomatonRef) -> bool {
-    super::automaton::Automaton::parse(reference, tables.automata_bytes)
+    Automaton::parse(reference, tables.automata_bytes)
         .is_some_and(|automaton| automaton.validate(reference.patterns.get()))
 }

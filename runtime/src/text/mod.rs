@@ -28,37 +28,121 @@ pub fn is_space(c: char) -> bool {
 /// Writes `input` to `out`, trimmed, each run of white space as one space.
 pub fn plain(input: &str, out: &mut String) {
     out.clear();
-    let mut gap = false;
-    for c in input.chars() {
-        if is_space(c) {
-            gap = true;
-        } else {
-            if gap && !out.is_empty() {
-                out.push(' ');
-            }
-            gap = false;
+    let mut rest = input;
+    loop {
+        // Most text is copied in long runs, the odd characters one by one.
+        let (run, odd) = rest.split_at_checked(even_run(rest)).unwrap_or((rest, ""));
+        let run = match out.is_empty() || out.ends_with(' ') {
+            true => run.strip_prefix(' ').unwrap_or(run),
+            false => run,
+        };
+        out.push_str(run);
+        let mut chars = odd.chars();
+        let Some(c) = chars.next() else { break };
+        if !is_space(c) {
             out.push(c);
+        } else if !out.is_empty() && !out.ends_with(' ') {
+            out.push(' ');
         }
+        rest = chars.as_str();
+    }
+    if out.ends_with(' ') {
+        out.pop();
     }
 }
 
 /// Whether [`plain`] would return `input` unchanged, so that a copy can be saved.
 #[must_use]
 pub fn is_plain(input: &str) -> bool {
-    let mut after_space = true;
-    for c in input.chars() {
-        if c == ' ' {
-            if after_space {
-                return false;
-            }
-            after_space = true;
-        } else if !(' '..='~').contains(&c) && is_space(c) {
-            return false;
-        } else {
-            after_space = false;
-        }
+    if input.starts_with(' ') || input.ends_with(' ') {
+        return false;
     }
-    !after_space || input.is_empty()
+    let even = even_run(input);
+    // What is left may be a run of letters beyond ASCII, or an odd space.
+    let mut after_space = input
+        .as_bytes()
+        .get(..even)
+        .is_some_and(|run| run.ends_with(b" "));
+    input.get(even..).is_none_or(|rest| {
+        rest.chars().all(|c| {
+            let space = is_space(c);
+            let plain = !space || (c == ' ' && !after_space);
+            after_space = space;
+            plain
+        })
+    })
+}
+
+/// The length of the longest start of `text` that is printable ASCII without two spaces
+/// in a row.
+fn even_run(text: &str) -> usize {
+    run_of(text.as_bytes(), |byte| (b' '..=b'~').contains(&byte))
+}
+
+/// The length of the longest start of `bytes` whose bytes are all `even`, without two
+/// spaces in a row.
+pub(crate) fn run_of(bytes: &[u8], even: impl Fn(u8) -> bool) -> usize {
+    let odd = |byte: u8, next: u8| !even(byte) | ((byte == b' ') & (next == b' '));
+    match find_odd(bytes, odd) {
+        // The second of two spaces is the odd one.
+        Some(at) if bytes.get(at) == Some(&b' ') && even(b' ') => at + 1,
+        Some(at) => at,
+        None => bytes.len(),
+    }
+}
+
+/// The first byte that is `odd`, which is also told the byte after it; past the end
+/// stands an `a`. Compiles to vector instructions as long as `odd` has no branches.
+pub(crate) fn find_odd(bytes: &[u8], odd: impl Fn(u8, u8) -> bool) -> Option<usize> {
+    const BLOCK: usize = 32;
+    let find = |block: &[u8; BLOCK], next: &[u8; BLOCK]| -> Option<usize> {
+        let mut flags = [0_u8; BLOCK];
+        for ((flag, &byte), &next) in flags.iter_mut().zip(block).zip(next) {
+            *flag = u8::from(odd(byte, next));
+        }
+        let (words, _) = flags.as_chunks::<8>();
+        words.iter().zip(0..).find_map(|(word, index)| {
+            let word = u64::from_le_bytes(*word);
+            (word != 0).then(|| index * 8 + (word.trailing_zeros() / 8) as usize)
+        })
+    };
+    let mut at = 0;
+    let mut rest = bytes;
+    while let Some((block, tail)) = rest.split_first_chunk::<BLOCK>() {
+        let Some(next) = rest.get(1..).and_then(|next| next.first_chunk::<BLOCK>()) else {
+            break;
+        };
+        if let Some(offset) = find(block, next) {
+            return Some(at + offset);
+        }
+        at += BLOCK;
+        rest = tail;
+    }
+    // What is left of a longer text is looked at together with bytes before it, which
+    // costs less than a copy.
+    let last = bytes.last_chunk::<BLOCK>();
+    let before = bytes.split_last().and_then(|(_, rest)| rest.last_chunk());
+    if let (Some(next), Some(block), Some(&byte)) = (last, before, bytes.last()) {
+        let start = bytes.len() - BLOCK - 1;
+        let end = bytes.len() - 1;
+        return find(block, next)
+            .map(|offset| start + offset)
+            .or_else(|| odd(byte, b'a').then_some(end));
+    }
+    let block = padded::<BLOCK>(rest);
+    let next = padded::<BLOCK>(rest.get(1..).unwrap_or_default());
+    find(&block, &next)
+        .filter(|offset| *offset < rest.len())
+        .map(|offset| at + offset)
+}
+
+/// At most `N` bytes, and `a` after them.
+pub(crate) fn padded<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut block = [b'a'; N];
+    if let Some(slot) = block.get_mut(..bytes.len()) {
+        slot.copy_from_slice(bytes);
+    }
+    block
 }
 
 /// Whether `c` is invisible in most fonts: it is left out of the canonical form
@@ -122,6 +206,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn runs_end_where_a_plain_loop_ends_them(input in "[ab ]{0,80}(?:  |%|\n|é)?[ab %]{0,40}") {
+            let bytes = input.as_bytes();
+            let even = |byte: u8| (b' '..=b'~').contains(&byte) & (byte != b'%');
+            let slow = (0..bytes.len()).find(|&at| {
+                !even(bytes[at]) || (at > 0 && bytes[at] == b' ' && bytes[at - 1] == b' ')
+            });
+            prop_assert_eq!(run_of(bytes, even), slow.unwrap_or(bytes.len()));
+        }
+
         #[test]
         fn is_plain_says_when_plain_changes_nothing(input in "[ a\u{a0}\u{feff}\t\u{1c}\u{7f}é]{0,8}") {
             prop_assert_eq!(is_plain(&input), plain_of(&input) == input);

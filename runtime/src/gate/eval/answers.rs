@@ -21,6 +21,9 @@ pub(super) fn run(
     scratch: &mut NfaScratch,
     mut report: impl FnMut(u32),
 ) -> Result<Scan, Corrupt> {
+    if !tables.may_match(automaton, text)? {
+        return Ok(Scan::Done);
+    }
     let mut nfa = match tables.automaton(automaton)? {
         Automaton::Dfa(dfa) => match dfa.scan(text.as_bytes(), &mut report)? {
             Scan::Done => return Ok(Scan::Done),

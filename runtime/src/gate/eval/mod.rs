@@ -6,10 +6,12 @@
 //! order or of verdicts.
 
 mod answers;
+mod simple;
 mod views;
+mod whole;
 
 pub(super) use answers::fold_ascii;
-use answers::{compare, compare_count, literal_tests, run};
+use answers::{literal_tests, run};
 
 use super::rows::Signature;
 use super::scratch::EvalScratch;
@@ -17,9 +19,9 @@ use crate::json::Text;
 use crate::path;
 use crate::plan::automaton::Scan;
 use crate::plan::format::{
-    Constraint, Dimension, Group, NONE, QUANT_BIT, SimpleTest, TEST_CARRIES_UNTRUSTED,
-    TEST_CLASS_EQUALITY, TEST_CLASS_TEXT, TEST_EXISTS, TEST_TYPE, TEST_WITHIN, Test, VIEW_CALLS,
-    VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST, VIEW_PROVENANCE, VIEW_VALUE,
+    Constraint, Dimension, Group, NONE, QUANT_BIT, TEST_CARRIES_UNTRUSTED, TEST_CLASS_EQUALITY,
+    TEST_CLASS_TEXT, Test, VIEW_CALLS, VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST, VIEW_PROVENANCE,
+    VIEW_VALUE,
 };
 use crate::plan::{Corrupt, Tables, at, slice};
 use crate::provenance::{self, Provenance};
@@ -131,6 +133,10 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             skeleton,
             ..
         } = &mut *self.scratch;
+        // Most text is all its forms at once.
+        if text::is_canonical_fast(raw) {
+            return;
+        }
         self.forms.plain_is_raw = text::is_plain(raw);
         if !self.forms.plain_is_raw {
             text::plain(raw, plain);
@@ -389,72 +395,6 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         Ok(())
     }
 
-    /// Runs the tests that are evaluated one by one, on the leaf's own value.
-    fn simple_tests(&mut self, dimension: &Dimension, through: bool) -> Result<(), Corrupt> {
-        for test in slice(self.tables.simple_tests, &dimension.simple)? {
-            let verdict = self.simple_test(test)?;
-            if let Some(verdict) = verdict {
-                self.raise(at(self.tables.tests, test.test.get())?, verdict, through);
-            }
-        }
-        Ok(())
-    }
-
-    /// `None`: the outcome was marked like a text test's.
-    fn simple_test(&mut self, test: &SimpleTest) -> Result<Option<Tri>, Corrupt> {
-        let verdict = match test.kind.get() {
-            TEST_EXISTS => Tri::True,
-            TEST_TYPE => Tri::from_bool(test.operand.get() == self.forms.kind as u32),
-            TEST_WITHIN => {
-                self.within_test(test)?;
-                return Ok(None);
-            }
-            kind if self.forms.kind == Kind::Number => {
-                compare(kind, &self.scratch.raw, self.tables.text(&test.text)?)
-            }
-            _ => Tri::Unknown,
-        };
-        Ok(Some(verdict))
-    }
-
-    /// Marks a `within` test for each form that lies inside.
-    fn within_test(&mut self, test: &SimpleTest) -> Result<(), Corrupt> {
-        if self.forms.kind == Kind::Null {
-            return Ok(());
-        }
-        let start = test.operand.get() as usize;
-        let count = self.tables.lists.get(start).ok_or(Corrupt)?.get() as usize;
-        let mut bits = 0;
-        for form in 0..3 {
-            if !self.has_form(form) {
-                continue;
-            }
-            let scratch = &*self.scratch;
-            let text: &str = match form {
-                0 if self.forms.plain_is_raw => &scratch.raw,
-                0 => &scratch.plain,
-                1 => &scratch.canonical,
-                _ => &scratch.skeleton,
-            };
-            for pair in 0..count {
-                let prefix = self.tables.listed_text(start + 1 + 2 * pair)?;
-                if path::within(text, prefix) {
-                    bits |= if self.forms.kind == Kind::String {
-                        1 << form
-                    } else {
-                        RESTRICTIVE_ONLY
-                    };
-                } else if path::may_be_within(text, prefix) {
-                    bits |= RESTRICTIVE_ONLY;
-                }
-            }
-        }
-        if bits != 0 {
-            self.mark(test.test.get(), bits);
-        }
-        Ok(())
-    }
-
     fn mark(&mut self, test: u32, bits: u8) {
         if let Some(outcome) = self.scratch.outcome.get_mut(test as usize) {
             if *outcome == 0 {
@@ -536,63 +476,6 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             }
             *count = count.saturating_add(1);
         }
-    }
-    /// Raises what is asked once per call: counts, `calls(this)` and quantifiers.
-    /// `calls` gives the attempts within a window of milliseconds.
-    pub fn finish_call(&mut self, calls: &dyn Fn(u64) -> u64) -> Result<(), Corrupt> {
-        let start = self.scratch.events.len();
-        for &group in self.groups {
-            let group = at(self.tables.groups, group)?;
-            for dimension in slice(self.tables.dimensions, &group.dimensions)? {
-                if !matches!(dimension.view.get(), VIEW_COUNT | VIEW_CALLS) {
-                    continue;
-                }
-                for test in slice(self.tables.simple_tests, &dimension.simple)? {
-                    let value = if dimension.view.get() == VIEW_CALLS {
-                        calls(test.window_ms.get())
-                    } else {
-                        u64::from(
-                            self.scratch
-                                .counts
-                                .get(dimension.path.get() as usize)
-                                .copied()
-                                .unwrap_or(0),
-                        )
-                    };
-                    let verdict =
-                        compare_count(test.kind.get(), value, self.tables.text(&test.text)?);
-                    self.raise(at(self.tables.tests, test.test.get())?, verdict, false);
-                }
-            }
-            let first = group.quants.start.get();
-            for (offset, quant) in slice(self.tables.quants, &group.quants)?.iter().enumerate() {
-                let raised = self
-                    .scratch
-                    .quants
-                    .get(first as usize + offset)
-                    .copied()
-                    .unwrap_or(0);
-                let leaves = self
-                    .scratch
-                    .counts
-                    .get(quant.path.get() as usize)
-                    .copied()
-                    .unwrap_or(0);
-                if raised > 0 && (quant.all.get() == 0 || raised == leaves) {
-                    self.push(quant.atom.get());
-                }
-            }
-        }
-        // The whole call is one more "path" with one signature.
-        let end = self.scratch.events.len();
-        if end > start {
-            self.scratch.signatures.push(Signature {
-                path: NONE,
-                start: start as u32,
-                end: end as u32,
-            });
-        }
-        Ok(())
     }
 }
 

@@ -1,0 +1,330 @@
+//! Policies that would blow one automaton up: each compiles within a stated time and
+//! size, decides as a plain loop over regexes does, and takes time linear in its input.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
+
+use bouncer_compiler::{Input, Options, compile, load};
+use bouncer_runtime::Verdict;
+use bouncer_runtime::gate::{Attempt, Call, Conversation, Gate};
+use bouncer_runtime::plan::Plan;
+use bouncer_runtime::tools::ToolDefinition;
+use rustix::time::{ClockId, clock_gettime};
+use std::fmt::Write as _;
+
+/// What one worst case may cost to compile: thread CPU seconds (of a build that is hardly
+/// optimised, on a slow machine), and bytes of the plan.
+struct Cost {
+    seconds: f64,
+    bytes: usize,
+}
+
+fn cpu_seconds() -> f64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+}
+
+/// A rule of the policy under test, and how the plain loop tests it.
+struct Rule {
+    condition: String,
+    regex: regex::Regex,
+    verdict: Verdict,
+}
+
+impl Rule {
+    fn matches(pattern: &str) -> Self {
+        Self {
+            condition: format!("args.text matches /{}/", pattern.replace('/', "\\/")),
+            regex: regex::Regex::new(pattern).unwrap(),
+            verdict: Verdict::Deny,
+        }
+    }
+
+    fn contains(text: &str) -> Self {
+        Self {
+            condition: format!("args.text contains \"{text}\""),
+            regex: regex::Regex::new(&regex::escape(text)).unwrap(),
+            verdict: Verdict::Deny,
+        }
+    }
+}
+
+/// The compiled rules behind a gate.
+struct Worst {
+    name: &'static str,
+    rules: Vec<Rule>,
+    gate: Gate,
+    conversation: Conversation,
+}
+
+impl Worst {
+    fn new(name: &'static str, rules: Vec<Rule>, cost: Cost) -> Self {
+        let mut policy = String::from("version: 1\npacks: []\nrules:\n");
+        for rule in &rules {
+            writeln!(
+                policy,
+                "  - tool: t\n    when: '{}'\n    action: {}",
+                rule.condition.replace('\'', "''"),
+                rule.verdict
+            )
+            .unwrap();
+        }
+        let (plan, seconds) = build(&policy);
+        println!("{name}: {seconds:.2} s, {} bytes", plan.bytes().len());
+        assert!(seconds < cost.seconds, "{name} took {seconds} s to compile");
+        let bytes = plan.bytes().len();
+        assert!(bytes < cost.bytes, "the plan of {name} has {bytes} bytes");
+        let mut gate = Gate::new(plan);
+        let tool = ToolDefinition::from_json(serde_json::json!({ "name": "t" })).unwrap();
+        gate.pin(None, &[tool], None);
+        let conversation = gate.conversation();
+        Self {
+            name,
+            rules,
+            gate,
+            conversation,
+        }
+    }
+
+    fn decide(&mut self, text: &str) -> (Verdict, Option<u32>) {
+        let arguments = serde_json::json!({ "text": text }).to_string();
+        let call = Call::hypothetical(None, "t", Some(arguments.as_bytes()));
+        let decision = self
+            .gate
+            .decide(&mut self.conversation, &call, Attempt::First, 0);
+        (decision.verdict(), decision.rule())
+    }
+
+    /// Compares the gate with the loop. Texts are their own canonical form.
+    fn agrees_on(&mut self, texts: &[&str]) {
+        for text in texts {
+            let first = self.rules.iter().position(|rule| rule.regex.is_match(text));
+            let verdict = first.map_or(Verdict::Allow, |rule| self.rules[rule].verdict);
+            let shown: String = text.chars().take(60).collect();
+            assert_eq!(
+                self.decide(text),
+                (verdict, first.map(|rule| rule as u32)),
+                "{} on {shown:?}",
+                self.name
+            );
+        }
+    }
+
+    /// Ten times the text may take little more than ten times the time, and a megabyte
+    /// no longer than `seconds`.
+    fn is_linear_on(&mut self, unit: &str, seconds: f64) {
+        let mut time = |bytes: usize| {
+            let text = unit.repeat(bytes / unit.len());
+            self.decide(&text);
+            let start = cpu_seconds();
+            self.decide(&text);
+            cpu_seconds() - start
+        };
+        let (short, long) = (time(100_000), time(1_000_000));
+        println!("{} on {unit:?}: {short:.4} s, {long:.4} s", self.name);
+        assert!(long < seconds, "{} on {unit:?} took {long} s", self.name);
+        assert!(
+            long < 25.0 * short + 0.01,
+            "{} on {unit:?}: {short} s, then {long} s",
+            self.name
+        );
+    }
+}
+
+fn build(policy: &str) -> (Plan, f64) {
+    let start = cpu_seconds();
+    let input = Input {
+        name: "worst.yaml",
+        text: policy,
+    };
+    let options = Options {
+        packs: false,
+        heuristics: false,
+    };
+    let loaded = load(&[input], &options).unwrap_or_else(|_| panic!("the policy does not load"));
+    let bytes = compile(&loaded.policy).unwrap();
+    (Plan::load(bytes).unwrap(), cpu_seconds() - start)
+}
+
+/// Texts on which backtracking engines take for ever.
+const REDOS: [&str; 4] = ["a", "ab", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa! ", "x=x"];
+
+#[test]
+fn fifty_patterns_with_gaps() {
+    let rules = (0..50)
+        .map(|n| Rule::matches(&format!("a{}.*b{}", n / 10, n % 10)))
+        .collect();
+    let cost = Cost {
+        seconds: 60.0,
+        bytes: 48 << 20,
+    };
+    let mut worst = Worst::new("gaps", rules, cost);
+    worst.agrees_on(&["a1 b0", "a0 a1 b9", "b1 a1", "a4b9", "a0b", ""]);
+    for unit in REDOS.into_iter().chain(["a0a1a2a3a4 "]) {
+        worst.is_linear_on(unit, 3.0);
+    }
+}
+
+#[test]
+fn counted_repeats() {
+    let patterns = [
+        "a[a-z]{16}b",
+        "a[a-z]{20}c",
+        "(x[a-y]{1,30}z){2,5}",
+        r"(\d{1,40}-){3}x",
+        "(a+)+c",
+        "(a|aa)+d",
+        "(.*a){12}e",
+    ];
+    let rules = patterns.into_iter().map(Rule::matches).collect();
+    let cost = Cost {
+        seconds: 60.0,
+        bytes: 16 << 20,
+    };
+    let mut worst = Worst::new("repeats", rules, cost);
+    let filler = "a".repeat(40);
+    worst.agrees_on(&[
+        "abcdefghijklmnopqb",
+        "aaaaaaaaaaaaaaaaaaaaac",
+        "xabzxabz",
+        "1-22-333-x",
+        &format!("{filler}c"),
+        &format!("{filler}d"),
+        &format!("{filler}e"),
+        "nothing",
+    ]);
+    for unit in REDOS {
+        worst.is_linear_on(unit, 6.0);
+    }
+}
+
+#[test]
+fn unicode_classes_and_word_boundaries() {
+    let mut rules: Vec<Rule> = (0..100)
+        .map(|n| Rule::matches(&format!(r"\bword{n}\b")))
+        .collect();
+    rules.push(Rule::matches(r"\w{1,16}@\w+"));
+    rules.push(Rule::matches(r"(?i)straße\s+\p{Lu}"));
+    let cost = Cost {
+        seconds: 60.0,
+        bytes: 32 << 20,
+    };
+    let mut worst = Worst::new("unicode", rules, cost);
+    worst.agrees_on(&[
+        "word7",
+        "a word77 here",
+        "ein Wort: word7 über",
+        "überword7",
+        "word7é",
+        "é word99 é",
+        "名前@例え",
+        "die Straße É",
+        "die straße e",
+        "日本語だけ",
+    ]);
+    for unit in ["é ", "word ", "日本word", "a@"] {
+        worst.is_linear_on(unit, 6.0);
+    }
+}
+
+#[test]
+fn a_thousand_contains() {
+    let rules = (0..1000)
+        .map(|n| Rule::contains(&format!("needle{}x{n}", n % 7)))
+        .collect();
+    let cost = Cost {
+        seconds: 60.0,
+        bytes: 16 << 20,
+    };
+    let mut worst = Worst::new("contains", rules, cost);
+    worst.agrees_on(&[
+        "needle0x0",
+        "a needle3x10 b",
+        "needle5x999",
+        "needle6x9",
+        "needleneedle1x1",
+    ]);
+    worst.is_linear_on("needle needle0x", 2.0);
+}
+
+#[test]
+fn a_thousand_secret_shapes() {
+    let rules = (0..1000)
+        .map(|n| Rule::matches(&format!(r"(?i)key{n}[_-][0-9a-z]{{24}}")))
+        .collect();
+    let cost = Cost {
+        seconds: 120.0,
+        bytes: 64 << 20,
+    };
+    let mut worst = Worst::new("secrets", rules, cost);
+    worst.agrees_on(&[
+        "key7_0123456789abcdef01234567",
+        "KEY999-0123456789ABCDEF01234567",
+        "key7_0123456789abcdef0123456",
+        "my key12-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    ]);
+    worst.is_linear_on("key7_0123456789abcdef0123456 ", 3.0);
+}
+
+#[test]
+fn two_hundred_overlapping_globs() {
+    let mut policy = String::from("version: 1\npacks: []\nrules:\n");
+    for n in 0..200 {
+        let stars = "*".repeat(1 + n % 3);
+        writeln!(
+            policy,
+            "  - tool: \"{stars}t{}*\"\n    when: 'args.text contains \"word{n}\"'\n    action: deny",
+            "*".repeat(n % 5)
+        )
+        .unwrap();
+    }
+    let (plan, seconds) = build(&policy);
+    assert!(seconds < 20.0, "took {seconds} s");
+    assert!(plan.bytes().len() < 4 << 20);
+    let mut gate = Gate::new(plan);
+    let tool = ToolDefinition::from_json(serde_json::json!({ "name": "a_tool" })).unwrap();
+    gate.pin(None, &[tool], None);
+    let mut conversation = gate.conversation();
+    for (text, rule) in [
+        ("word3 and word150", Some(3)),
+        ("word199", Some(19)),
+        ("none", None),
+    ] {
+        let arguments = serde_json::json!({ "text": text }).to_string();
+        let call = Call::hypothetical(None, "a_tool", Some(arguments.as_bytes()));
+        let decision = gate.decide(&mut conversation, &call, Attempt::First, 0);
+        assert_eq!(decision.rule(), rule, "{text}");
+    }
+}
+
+#[test]
+fn a_thousand_rules_that_alternate() {
+    let rules = (0..1000)
+        .map(|n| {
+            let mut rule = Rule::matches(&format!("^item{}0*{}$", n % 10, n / 10));
+            if n % 2 == 0 {
+                rule.verdict = Verdict::Allow;
+            }
+            rule
+        })
+        .collect();
+    let cost = Cost {
+        seconds: 60.0,
+        bytes: 32 << 20,
+    };
+    let mut worst = Worst::new("alternating", rules, cost);
+    worst.agrees_on(&[
+        "item00",
+        "item10",
+        "item5007",
+        "item900099",
+        "item",
+        "item100",
+    ]);
+    worst.is_linear_on("item", 1.0);
+}
