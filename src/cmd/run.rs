@@ -43,10 +43,12 @@ pub fn command(args: RunArgs) -> Outcome {
     let approvals = args
         .approvals
         .or_else(|| source::beside(&plan, &args.source, |meta| &meta.approval_path));
+    let mut gate = Gate::new(plan);
+    gate.limit_provenance((args.provenance_limit as usize) << 20);
     run(RunOptions {
         upstream: Upstream::new(args.config, args.upstream_name, args.command),
         server: args.server,
-        gate: Gate::new(plan),
+        gate,
         lock,
         audit,
         approvals,

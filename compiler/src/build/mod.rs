@@ -24,6 +24,11 @@ use zerocopy::little_endian::U32;
 const SHARED_DFA_LIMIT: usize = 2 << 20;
 /// Bytes that the DFA of a single pattern may take.
 const SINGLE_DFA_LIMIT: usize = 4 << 20;
+/// The same, for each byte of a long pattern: what is one pattern to its author may be an
+/// alternation of a thousand.
+const DFA_BYTES_PER_BYTE: usize = 512;
+/// Bytes that the DFA of a single pattern may take, however long it is.
+const LONG_DFA_LIMIT: usize = 32 << 20;
 /// Bytes that an NFA may take.
 const NFA_LIMIT: usize = 64 << 20;
 
@@ -94,7 +99,7 @@ impl Automata {
         }
         let mut covering = Vec::new();
         for (family, members) in kin {
-            self.build_group(family, &members, &mut covering)?;
+            self.build_group(family, patterns, &members, &mut covering)?;
         }
         self.shared.insert(patterns.to_vec(), covering.clone());
         Ok(covering)
@@ -104,13 +109,16 @@ impl Automata {
     fn build_group(
         &mut self,
         kin: Kin,
+        patterns: &[String],
         members: &[(usize, Hir)],
         covering: &mut Vec<Covering>,
     ) -> Result<(), BuildError> {
         let hirs: Vec<Hir> = members.iter().map(|(_, hir)| hir.clone()).collect();
         let single = members.len() == 1;
+        let position = members.first().map_or(0, |(position, _)| *position);
         let limit = if single {
-            SINGLE_DFA_LIMIT
+            let length = patterns.get(position).map_or(0, String::len);
+            (DFA_BYTES_PER_BYTE * length).clamp(SINGLE_DFA_LIMIT, LONG_DFA_LIMIT)
         } else {
             SHARED_DFA_LIMIT
         };
@@ -118,10 +126,9 @@ impl Automata {
         let dfa = nfa.as_ref().ok().and_then(|nfa| dense_dfa(nfa, kin, limit));
         if dfa.is_none() && !single {
             let (left, right) = members.split_at(members.len() / 2);
-            self.build_group(kin, left, covering)?;
-            return self.build_group(kin, right, covering);
+            self.build_group(kin, patterns, left, covering)?;
+            return self.build_group(kin, patterns, right, covering);
         }
-        let position = members.first().map_or(0, |(position, _)| *position);
         let nfa = nfa.map_err(|message| BuildError { position, message })?;
         let count = u32::try_from(members.len()).unwrap_or(u32::MAX);
         let simulated = || nfa::encode(&nfa, kin.anchored);

@@ -33,6 +33,8 @@ pub(super) struct Finding {
     /// `file:line:column`.
     pub at: Option<String>,
     pub grounds: Option<Grounds>,
+    /// Pieces of what was read that have been forgotten.
+    pub forgotten: u64,
     pub approval: Approval,
     /// The id under which a human is asked out of band.
     pub filed: Option<String>,
@@ -51,6 +53,7 @@ impl Finding {
             reason: reason.to_owned(),
             at: None,
             grounds: None,
+            forgotten: 0,
             approval: Approval::Never,
             filed: None,
         }
@@ -140,6 +143,7 @@ impl<J: Judge> Mediator<J> {
             verdict: judgement.verdict,
             stage: judgement.stage,
             code: judgement.code,
+            forgotten: judgement.forgotten,
             reason: judgement.reason,
             at: judgement.at,
             grounds: judgement.grounds,
@@ -295,6 +299,7 @@ impl<J: Judge> Mediator<J> {
             reason: &finding.reason,
             at: finding.at.as_deref(),
             grounds: finding.grounds.as_ref(),
+            forgotten: finding.forgotten,
             outcome,
             latency: case.received.elapsed(),
         })
@@ -325,6 +330,7 @@ impl<J: Judge> Mediator<J> {
             reason: why,
             at: None,
             grounds: None,
+            forgotten: 0,
             outcome: Outcome::Blocked,
             latency: Duration::ZERO,
         });

@@ -25,6 +25,9 @@ pub(super) struct Judgement<'a> {
     pub code: &'static str,
     /// The destination that it is about.
     pub grounds: Option<Grounds>,
+    /// How much of what was read has been forgotten: see
+    /// [`crate::provenance::Provenance::dropped`].
+    pub forgotten: u64,
     /// How a human can lift an ask.
     pub approval: Approval,
     /// Only with [`Verdict::Allow`].
@@ -143,6 +146,7 @@ impl Judge for Session {
             ..
         } = &mut *shared;
         let now = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let forgotten = conversation.provenance().dropped();
         let decision = gate.decide(conversation, call, attempt, now);
         then(Judgement {
             verdict: decision.verdict(),
@@ -151,6 +155,7 @@ impl Judge for Session {
             at: decision.position().map(|position| position.to_string()),
             code: decision.code(),
             grounds: decision.grounds(),
+            forgotten,
             approval: match decision.approvable() {
                 Approvable::Never => Approval::Never,
                 Approvable::ThisCall => Approval::ThisCall,

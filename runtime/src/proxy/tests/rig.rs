@@ -106,6 +106,7 @@ impl Judge for Script {
             grounds: None,
             reason: format!("{verdict} by script"),
             at: Some("p.yaml:1:2".to_owned()),
+            forgotten: 0,
             approval,
             permit: (verdict == Verdict::Allow).then(|| Permit::for_tests(call)),
         })
