@@ -47,8 +47,10 @@ pub fn command(args: GatewayArgs) -> Outcome {
         plan.short_digest(),
         path.display()
     ));
+    let mut gate = Gate::new(plan);
+    gate.limit_provenance((args.provenance_limit as usize) << 20);
     let gateway = Gateway {
-        gate: Gate::new(plan),
+        gate,
         lock,
         audit,
         desk,
