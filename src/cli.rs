@@ -57,6 +57,8 @@ pub enum Command {
     Schema,
     /// Stand between an MCP client and one server, on standard input and output
     Run(RunArgs),
+    /// Stand between an MCP client and all servers that the policy names
+    Gateway(GatewayArgs),
     /// Write down a server's tools, so that later changes are noticed
     Pin(PinArgs),
     /// Show the calls that wait, or waited, for a human
@@ -362,9 +364,33 @@ pub struct RunArgs {
     /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
     #[arg(long, value_name = "FILE")]
     pub approvals: Option<PathBuf>,
+    /// How much of what the agent reads is remembered, in MiB, to tell where a destination
+    /// came from
+    #[arg(long, value_name = "MIB", default_value_t = 64)]
+    pub provenance_limit: u32,
     /// How to start the server
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "config")]
     pub command: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "The policy's `servers:` are started side by side, and their tools are exposed as \
+SERVER__TOOL. Without --plan or --policy, the policy is $BOUNCER_CONFIG, else $BORDER_PATROL_CONFIG, \
+else ./bouncer.yaml, else ./border-patrol.yaml."
+)]
+pub struct GatewayArgs {
+    #[command(flatten)]
+    pub source: PolicySource,
+    /// Hold the servers to these accepted tools, instead of pinning what they list at start
+    #[arg(long, value_name = "LOCK")]
+    pub tools: Option<PathBuf>,
+    /// The audit log [default: the policy's `audit: {path}`, else ~/.bouncer/audit.jsonl]
+    #[arg(long, value_name = "FILE")]
+    pub audit: Option<PathBuf>,
+    /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
+    #[arg(long, value_name = "FILE")]
+    pub approvals: Option<PathBuf>,
 }
 
 /// Which approvals.

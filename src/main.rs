@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         Command::Test(args) => cmd::test::run(&args),
         Command::Schema => cmd::schema::run(),
         Command::Run(args) => cmd::run::command(args),
+        Command::Gateway(args) => cmd::gateway::command(args),
         Command::Pin(args) => cmd::pin::command(args),
         Command::List(args) => cmd::approvals::list(&args),
         Command::Approve(args) => cmd::approvals::decide(&args, Choice::Approve),

@@ -283,7 +283,7 @@ fn contract_key(key: &str) -> Option<Value> {
         ),
         "max_calls" => says(
             "Attempts in one conversation; 0 forbids the tool.",
-            json!({ "type": "integer", "minimum": 0 }),
+            json!({ "type": "integer", "minimum": 0, "maximum": u64::MAX }),
         ),
         "on_tainted" => says(
             "The verdict for a destination that stands in untrusted output.",

@@ -9,6 +9,7 @@ pub mod demo;
 pub mod demo_server;
 pub mod diff;
 pub mod explain;
+pub mod gateway;
 pub mod inspect;
 pub mod packs;
 pub mod pin;

@@ -136,6 +136,10 @@ fn summary(args: &VerifyArgs, report: &Report, counts: Counts) -> String {
     } else {
         parts.join(", ")
     });
+    if report.proved > 0 {
+        let plural = if report.proved == 1 { "" } else { "s" };
+        line.push_str(&format!("; {} assertion{plural} proved", report.proved));
+    }
     let Share { covered, all } = report.tools;
     if all > 0 {
         let arguments = report.arguments;

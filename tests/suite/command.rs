@@ -415,8 +415,14 @@ fn why_explains_a_hypothetical_call_by_trying() {
         "write to x@evil.example",
     ]);
     assert_eq!(code, 0);
+    let excerpt = stdout
+        .lines()
+        .find_map(|line| line.split_once(" (untrusted): "))
+        .unwrap_or_else(|| panic!("{stdout}"))
+        .1;
+    assert!(excerpt.contains("x@evil.example"), "{excerpt}");
     assert_eq!(
-        stdout,
+        stdout.replace(&format!(": {excerpt}"), ""),
         r#"deny: "send_email"
   reason      destination "to": "x@evil.example" came from untrusted data (in the output of "--untrusted", call 1)
   decided by  sink_gate (sink_gate.tainted), at policy.yaml:4:3

@@ -34,7 +34,7 @@ fn files(name: &str, files: &[(&str, &str)]) -> PathBuf {
 }
 
 /// A policy with an error, a warning and, with the tools, a note.
-const POLICY: &str = "version: 1\npacks: [gmail]\ntools:\n  send_email: {max_calls: 3}\n  list_contacts: {}\nrules:\n  - {tool: 'pg__.*', action: deny}\n  - {tool: '*', action: ask}\n";
+const POLICY: &str = "version: 1\npacks: [gmail]\ntools:\n  send_email: {max_calls: 3}\n  list_contacts: {}\nrules:\n  - {tool: 'pg__.*', action: deny}\n  - {tool: 'pg__*', action: ask}\n";
 const CLEAN: &str = "version: 1\npacks: []\nrules:\n  - {tool: 'pg__query', action: deny}\n";
 
 #[test]
@@ -59,8 +59,8 @@ fn exit_codes_say_what_was_found() {
     assert_eq!(code(&["verify", "bad.yaml"]), 1);
     assert_eq!(
         code(&["verify", "bad.yaml", "--no-packs"]),
-        1,
-        "an unknown key of packs"
+        0,
+        "there is nothing to drop"
     );
     assert_eq!(code(&["verify"]), 2);
     assert_eq!(code(&["verify", "clean.yaml", "--format", "xml"]), 2);
@@ -317,7 +317,7 @@ fn pages_show_their_findings() {
 
 #[test]
 fn the_examples_verify_clean() {
-    for name in ["policy.yaml", "demo.yaml", "border-patrol.yaml"] {
+    for name in ["policy.yaml", "demo.yaml"] {
         let path = root().join("examples").join(name);
         let (code, stdout, _) = run(
             root(),
@@ -325,6 +325,35 @@ fn the_examples_verify_clean() {
         );
         assert_eq!(code, 0, "{name}\n{stdout}");
     }
+}
+
+/// What the predecessors' example policies get wrong.
+#[test]
+fn the_predecessors_examples_show_true_findings() {
+    let found = |name: &str| {
+        let path = root().join("examples").join(name);
+        let (_, stdout, _) = run(root(), &["verify", path.to_str().unwrap(), "--json"]);
+        let value: Value = serde_json::from_str(&stdout).unwrap();
+        let findings = value["findings"].as_array().unwrap().clone();
+        let brief = |f: &Value| {
+            (
+                f["code"].as_str().unwrap().to_owned(),
+                f["positions"][0]["line"].as_u64().unwrap(),
+            )
+        };
+        findings.iter().map(brief).collect::<Vec<_>>()
+    };
+    // Two rules about SQL see the first statement of a query only.
+    let rules = found("border-patrol.yaml");
+    for line in [14, 21] {
+        assert!(rules.contains(&("B0827".to_owned(), line)), "{rules:?}");
+    }
+    // The contract of `send_email` replaces the pack's, and its limits.
+    let contracts = found("bouncer.yaml");
+    assert!(
+        contracts.contains(&("B0806".to_owned(), 5)),
+        "{contracts:?}"
+    );
 }
 
 #[test]

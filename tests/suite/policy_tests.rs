@@ -140,7 +140,7 @@ fn tests_that_cannot_be_run_are_no_success() {
 fn cases_may_name_policies_and_tools() {
     let dir = directory(
         "test-tools",
-        "policy: [policy.yaml, more.yaml]\ntools: tools.json\ncases:\n  - name: a tool that the lock lacks\n    steps:\n      - {type: call, server: s, tool: other, expect: deny, expect_contract: pinning}\n      - {type: call, server: s, tool: pay, arguments: {amount: 1}, expect: ask}\n  - name: without it\n    tools: []\n    policy: more.yaml\n    steps:\n      - {type: call, tool: other, expect: allow}\n",
+        "policy: [policy.yaml, more.yaml]\ntools: tools.json\ncases:\n  - name: a tool that the lock lacks\n    steps:\n      - {type: call, server: s, tool: other, expect: ask, expect_contract: pinning}\n      - {type: call, server: s, tool: pay, arguments: {amount: 1}, expect: ask}\n  - name: without it\n    tools: []\n    policy: more.yaml\n    steps:\n      - {type: call, tool: other, expect: allow}\n",
     );
     std::fs::write(dir.join("more.yaml"), "version: 1\npacks: []\n").unwrap();
     std::fs::write(

@@ -17,6 +17,9 @@ const SEEN: [&str; 8] = [
     "B0201", "B0202", "B0203", "B0204", "B0205", "B0207", "B0401", "B0402",
 ];
 
+/// Numbers that the compiler refuses for their spelling, which JSON Schema does not see.
+const SPELT: [&str; 3] = ["max_calls: 2.0\n", "max_calls: 1e3\n", "max_calls: 010\n"];
+
 /// A policy as JSON, if it is one document of YAML.
 fn value(text: &str) -> Option<Value> {
     let document = Document::parse("p.yaml", text).ok()?;
@@ -83,8 +86,13 @@ fn policies_that_compile_are_valid_and_mistakes_are_not() {
         }
     }
     for ((at, _), error) in bad.iter().zip(errors.iter().skip(good.len())) {
-        if error.is_null() {
-            wrong.push(format!("is refused and valid: {at}"));
+        let spelling = SPELT
+            .iter()
+            .any(|end| at.ends_with(&format!("{}\"", end.escape_debug())));
+        if error.is_null() != spelling {
+            wrong.push(format!(
+                "is refused and valid, or the other way round: {at}"
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -176,6 +176,9 @@ fn examples_from_policies_and_packs_replay() {
         let report = verified(&packs, &tools);
         let name = file.display().to_string();
         assert!(report.findings.is_empty(), "{name}: {:#?}", report.findings);
+        if tools.is_empty() {
+            continue;
+        }
         // The same tools with rules over them, and with contracts that lost their gate.
         let names = tools
             .iter()
@@ -185,7 +188,10 @@ fn examples_from_policies_and_packs_replay() {
             "version: 1\ntools:\n{}rules:\n  - {{tool: '*', when: args.path within ['/srv'], action: allow}}\n  - {{tool: '*__*e*', when: args.path within ['/srv/out'] and args.path exists, action: ask}}\n  - {{tool: '*', when: args.url exists, action: deny}}\n",
             names.collect::<String>()
         );
-        let policy = policy(&text, true, true).unwrap();
+        // A key with white space does not load.
+        let Some(policy) = policy(&text, true, true) else {
+            continue;
+        };
         let report = verified(&policy, &tools);
         replay(&name, &policy, &tools, &report.findings, &mut tally);
     }

@@ -201,4 +201,6 @@ codes! {
     UNUSED_SUPPRESSION = "B0825" warning;
     /// A suppression that cannot be read, or gives no reason.
     BAD_SUPPRESSION = "B0826";
+    /// A pattern that only looks at the start of a query.
+    START_ONLY = "B0827" warning;
 }

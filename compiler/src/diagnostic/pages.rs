@@ -487,7 +487,7 @@ pub(super) const PAGES: &[Page] = &[
         [
             "No call can make this rule or test hold: its tests contradict each other, look for a text that never occurs in the form that is compared, or ask for a value that the tool's schema excludes.",
             "The rule does nothing. If it is a `deny`, what it was meant to stop is not stopped.",
-            "version: 1\npacks: []\nrules:\n  - tool: \"pg__query\"\n    when: args.limit > 10 and args.limit < 5\n    action: deny\n",
+            "version: 1\npacks: []\nrules:\n  - tool: \"pg__query\"\n    when: args.limit > 10 and args.limit < 5\n    action: allow\n",
             "Correct the test. White space in a text is collapsed to single spaces before it is compared, and `equals` compares one value, not a list or an object.",
         ],
     ),
@@ -607,7 +607,7 @@ pub(super) const PAGES: &[Page] = &[
         [
             "The tool can send data out, and a call with a destination that nothing vouches for is allowed. The example is such a call.",
             "Text that an attacker wrote could name the destination, and the call would be made without a question.",
-            "version: 1\npacks: []\nrules:\n  - {tool: \"send_*\", action: allow}\n# file: tools.json\n[{\"name\": \"send_note\", \"inputSchema\": {\"properties\": {\"to\": {\"type\": \"string\"}}}}]\n",
+            "version: 1\npacks: []\ntools:\n  send_note: {max_calls: 5}\n# file: tools.json\n[{\"name\": \"send_note\", \"inputSchema\": {\"properties\": {\"to\": {\"type\": \"string\"}}}}]\n",
             "Make the tool `exfiltrating: true` with its `sink_params`, or let a rule ask.",
         ],
     ),
@@ -739,6 +739,16 @@ pub(super) const PAGES: &[Page] = &[
             "Whoever reads the policy later has to know why a finding was accepted.",
             "version: 1\npacks: []\nrules: []  # bouncer: allow B0803\n",
             "Write `# bouncer: allow CODE because REASON`, on the line of the finding or the one above.",
+        ],
+    ),
+    page(
+        Code::START_ONLY,
+        "a pattern that only looks at the start of a query",
+        [
+            "A `deny` or `ask` rule looks for an SQL keyword at the start of a query, and does not find it behind another statement or a comment.",
+            "Most servers run every statement of a query: `select 1; drop table users` drops the table.",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"pg__query\", when: 'args.query matches /(?i)^\\s*drop\\b/', action: deny}\n",
+            "Write `any sql(args.query).verb in [drop]`, which reads every statement, or leave the `^` out.",
         ],
     ),
 ];

@@ -103,19 +103,27 @@ impl Comparison<'_> {
         if everything.is_none() {
             globs.push(Glob::everything());
         }
-        for glob in globs {
-            let shown = glob.pattern.clone();
-            let id = self.names.glob(glob);
+        let all: Vec<u32> = globs
+            .iter()
+            .map(|glob| self.names.glob(glob.clone()))
+            .collect();
+        for (glob, id) in globs.into_iter().zip(&all) {
+            let mut not = exact.clone();
+            if glob.pattern == "*" {
+                // Everything that no other pattern matches.
+                not.extend(all.iter().filter(|other| *other != id));
+            }
+            let must = vec![*id];
             let found = self
                 .names
-                .find(&mut self.theory, &[id], &exact, Universe::Open);
+                .find(&mut self.theory, &must, &not, Universe::Open);
             if let Answer::Found(tool) = found {
                 let scope = Scope {
-                    must: vec![id],
-                    not: exact.clone(),
+                    must,
+                    not,
                     universe,
                 };
-                contexts.push((Context { scope, tool }, shown));
+                contexts.push((Context { scope, tool }, glob.pattern));
             }
         }
         contexts

@@ -1,6 +1,8 @@
 //! What of a lock's tools the policy covers, and what of the policy covers nothing.
 //! Needs no automata.
 
+mod names;
+
 use super::reach::{self, Tool};
 use super::schema::{self, Known};
 use super::show::Judge;
@@ -10,15 +12,10 @@ use crate::policy::{Cond, Contract, Layer, Path, Policy, Pos, Rule, Segment};
 use crate::read::nearest;
 use bouncer_runtime::Verdict;
 use bouncer_runtime::tools::Heuristics;
+use names::{is_link, reads, removes};
 use serde_json::json;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-
-/// Words that begin the names of tools that return what somebody wrote.
-const READERS: [&str; 17] = [
-    "get", "list", "read", "search", "fetch", "find", "query", "show", "view", "download",
-    "browse", "lookup", "load", "open", "retrieve", "scrape", "crawl",
-];
 
 /// Looks at every tool of the lock. Returns the shares of tools and of arguments covered.
 pub(super) fn check(
@@ -532,45 +529,6 @@ fn unlabelled(tool: &Tool<'_>, contract: &Contract) -> Option<Finding> {
         help: Some("add `outputs: untrusted`, or labels by field".to_owned()),
         example: None,
     })
-}
-
-/// Whether the tool reads, going by its name and its hints.
-fn reads(tool: &Tool<'_>) -> bool {
-    tool.definition.read_only_hint == Some(true) || has_word(tool.name, &READERS)
-}
-
-/// Whether the tool removes something, going by its name.
-fn removes(tool: &Tool<'_>) -> bool {
-    has_word(
-        tool.name,
-        &["delete", "remove", "revoke", "unshare", "unsubscribe"],
-    )
-}
-
-/// Whether one of the first two words of a name is one of these: servers often put their
-/// own name in front.
-fn has_word(name: &str, words: &[&str]) -> bool {
-    let spaced: String = name
-        .chars()
-        .flat_map(|c| match c {
-            c if c.is_ascii_uppercase() => [' ', c.to_ascii_lowercase()],
-            c if c.is_ascii_alphanumeric() => ['\0', c],
-            _ => ['\0', ' '],
-        })
-        .filter(|c| *c != '\0')
-        .collect();
-    let mut first = spaced.split_whitespace().take(2);
-    first.any(|word| words.contains(&word))
-}
-
-/// Whether an argument of this name is a place on the net.
-fn is_link(key: &str) -> bool {
-    let key = key.to_ascii_lowercase();
-    [
-        "url", "uri", "webhook", "endpoint", "href", "host", "callback", "proxy",
-    ]
-    .iter()
-    .any(|part| key.contains(part))
 }
 
 /// Whether looking at `path` is looking at the argument with these keys, or at a part of

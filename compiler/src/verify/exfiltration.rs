@@ -12,8 +12,12 @@ use super::ways::Scope;
 use super::{Example, Kind};
 use crate::diagnostic::{Code, quote};
 use crate::lower::Mode;
-use crate::policy::{Contract, Layer, Op, Path, Segment};
+use crate::policy::{Contract, Layer, ListItem, Op, Path, Pattern, Segment};
 use bouncer_runtime::{Label, Verdict};
+
+/// Destinations that nobody vouches for: an address, a URL, and an identifier that only
+/// a declared sink makes a destination.
+const DESTINATIONS: [&str; 3] = ["eve@evil.example", "https://evil.example/in", "C0EVEEVE42"];
 
 impl Analysis<'_> {
     /// Looks at every tool that sends data out, or looks as if it did.
@@ -91,42 +95,50 @@ impl Analysis<'_> {
         let contract = contract_of(self.model.policy, &context.tool);
         let listed = contract.map_or_else(Vec::new, super::stages::trusted_items);
         for sink in sinks {
-            let facts = &mut self.theory.facts;
-            let untrusted = Op::Provenance(vec![Some(Label::Untrusted)]);
-            let seen = facts.asked(sink, Look::Provenance, untrusted);
-            let tainted = facts.asked(sink, Look::Tainted, Op::In(listed.clone()));
-            // A leaf inside an object reaches a server as well.
-            let rows: [Row; 1] = [vec![
-                (Atom::Leaf(seen, Mode::Any), true),
-                (Atom::Leaf(tainted, Mode::Plain), true),
-            ]];
-            let bound = [super::stages::Bound::AtMost(Verdict::Allow)];
-            let mut found = Answer::Empty;
-            for level in [Level::Plain, Level::All] {
-                found = self.violated(context, &rows, false, &bound, level);
-                if found != Answer::Empty {
-                    break;
+            let mut unknown = false;
+            for destination in DESTINATIONS {
+                let rows = [self.sending(sink, destination, &listed)];
+                let bound = [super::stages::Bound::AtMost(Verdict::Allow)];
+                match self.violated(context, &rows, false, &bound, Level::Plain) {
+                    Answer::Found((example, _)) => {
+                        self.open(context, contract, sink, example);
+                        return;
+                    }
+                    Answer::Empty => {}
+                    Answer::Unknown => unknown = true,
                 }
             }
-            match found {
-                Answer::Found((example, _)) => {
-                    self.open(context, contract, sink, example);
-                    return;
-                }
-                Answer::Empty => {}
-                Answer::Unknown => {
-                    let what = format!(
-                        "whether {} can send to an untrusted destination",
-                        quote(&context.tool.full)
-                    );
-                    let places = contract
-                        .map(|contract| place(contract.at, "this contract"))
-                        .into_iter()
-                        .collect();
-                    self.undecided(&what, places);
-                }
+            if unknown && self.theory.budget == 0 {
+                let what = format!(
+                    "whether {} can send to an untrusted destination",
+                    quote(&context.tool.full)
+                );
+                let places = contract
+                    .map(|contract| place(contract.at, "this contract"))
+                    .into_iter()
+                    .collect();
+                self.undecided(&what, places);
             }
         }
+    }
+
+    /// A row for calls that send to a destination which was read from outsiders and is
+    /// on no list.
+    fn sending(&mut self, sink: &Path, destination: &str, listed: &[ListItem]) -> Row {
+        let facts = &mut self.theory.facts;
+        let untrusted = Op::Provenance(vec![Some(Label::Untrusted)]);
+        let seen = facts.asked(sink, Look::Provenance, untrusted);
+        let tainted = facts.asked(sink, Look::Tainted, Op::In(listed.to_vec()));
+        let whole = Pattern {
+            regex: format!(r"\A{}\z", regex_syntax::escape(destination)),
+            written: destination.to_owned(),
+        };
+        let same = facts.asked(sink, Look::Raw, Op::Matches(whole));
+        vec![
+            (Atom::Leaf(seen, Mode::Any), true),
+            (Atom::Leaf(tainted, Mode::Plain), true),
+            (Atom::Leaf(same, Mode::Plain), true),
+        ]
     }
 
     fn open(

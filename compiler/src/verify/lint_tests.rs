@@ -173,8 +173,12 @@ fn line_breaks_are_known() {
 #[test]
 fn letter_case_that_does_not_count() {
     let rule = |condition| smells_of_rule("deny", condition);
+    assert_eq!(
+        rule("when: 'args.query matches /^drop /'"),
+        ["B0827", "B0817"]
+    );
     for bad in [
-        "when: 'args.query matches /^drop /'",
+        "when: 'args.query matches /drop /'",
         "match: {sql: {contains: 'DROP TABLE'}}",
         "match: {query: {equals: drop}}",
         "match: {url: {contains: 'evil.example'}}",
@@ -184,8 +188,8 @@ fn letter_case_that_does_not_count() {
         assert_eq!(rule(bad), ["B0817"], "{bad}");
     }
     for good in [
-        "when: 'args.query matches /(?i)^drop /'",
-        "when: 'args.query matches /^[dD][rR][oO][pP] /'",
+        "when: 'args.query matches /(?i)drop /'",
+        "when: 'args.query matches /[dD][rR][oO][pP] /'",
         "match: {command: {contains: 'rm -rf'}}",
         "match: {title: {contains: drop}}",
         "when: 'host(args.url) == \"evil.example\"'",
@@ -202,6 +206,26 @@ fn letter_case_that_does_not_count() {
         "version: 1\nrules:\n  - {tool: a, match: {to: {in: ['a@corp.com']}}, action: ask}\n",
     );
     assert_eq!(note[0].severity, Severity::Note);
+}
+
+#[test]
+fn queries_with_more_than_one_statement() {
+    let rule = |action: &str, condition: &str| smells_of_rule(action, condition);
+    for bad in [
+        r"when: 'args.query matches /(?i)^\s*(drop|truncate)\b/'",
+        "match: {sql: {regex: '(?i)^drop'}}",
+    ] {
+        assert_eq!(rule("deny", bad), ["B0827"], "{bad}");
+        assert_eq!(rule("allow", bad), [""; 0], "{bad}");
+    }
+    for good in [
+        r"when: 'args.query matches /(?i)\b(drop|truncate)\b/'",
+        "when: 'any sql(args.query).verb in [drop]'",
+        r"when: 'args.command matches /(?i)^drop/'",
+        r"when: 'args.query matches /(?i)^explain drop/'",
+    ] {
+        assert_eq!(rule("deny", good), [""; 0], "{good}");
+    }
 }
 
 #[test]

@@ -20,6 +20,8 @@ impl Probe {
         let dfa = dense::Builder::new()
             .configure(
                 dense::Config::new()
+                    // The texts to try are ASCII; on others the automaton gives up.
+                    .unicode_word_boundary(true)
                     .dfa_size_limit(Some(2 << 20))
                     .determinize_size_limit(Some(4 << 20)),
             )

@@ -29,7 +29,17 @@ pub fn run(
     report.arguments = arguments;
     let sources = loaded.warnings.sources();
     for warning in loaded.warnings.list() {
-        report.findings.extend(of_warning(warning, sources));
+        let Some(finding) = of_warning(warning, sources) else {
+            continue;
+        };
+        // What was proved says more than what was suspected while reading.
+        let at = finding.places.first().map(|place| place.at);
+        let proved = report.findings.iter().any(|other| {
+            other.kind == finding.kind && other.places.first().map(|place| place.at) == at
+        });
+        if !proved {
+            report.findings.push(finding);
+        }
     }
     suppress::apply(&mut report.findings, sources, !tools.is_empty());
     sort(&mut report.findings);

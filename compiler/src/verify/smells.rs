@@ -4,6 +4,7 @@
 //! what is reported is a text that does. Whether a test lets through depends on where it
 //! stands: a match in an `allow` rule does, and so does one under `not` in a `deny` rule.
 
+mod blocks;
 mod texts;
 
 use super::probe::{self, Host, Probe, Sample};
@@ -15,25 +16,11 @@ use crate::diagnostic::{Code, escape, quote};
 use crate::policy::{
     Contract, ListItem, Op, Path, Pattern, Policy, Pos, Rule, Scalar, Segment, Subject, Test, View,
 };
+use blocks::{
+    KEYWORDS, has_keyword, holds_sql, letter_case, line_breaks, other_case, start_only, upper,
+};
 use bouncer_runtime::Verdict;
-use regex_syntax::hir::{Hir, Look};
 use serde_json::json;
-
-/// SQL keywords that a rule would be about.
-const KEYWORDS: &[&str] = &[
-    "drop", "truncate", "alter", "grant", "revoke", "delete", "update", "insert", "create",
-    "select", "attach", "copy", "execute", "union", "pragma", "replace", "merge",
-];
-/// Names of arguments that hold SQL.
-const QUERIES: &[&str] = &[
-    "query",
-    "sql",
-    "statement",
-    "stmt",
-    "q",
-    "queries",
-    "statements",
-];
 
 /// Looks at every pattern, glob, key and text of the policy.
 pub(super) fn check(
@@ -227,6 +214,7 @@ impl Smells<'_> {
                 && holds_sql(spot.path)
                 && let Some(word) = has_keyword(sample)
             {
+                start_only(spot, matcher, written, sample, word, out);
                 letter_case(spot, matcher, written, sample, word, "SQL", out);
             }
             if spot.lets && spot.view == View::Value && is_path(sample) {
@@ -509,62 +497,6 @@ impl Smells<'_> {
     }
 }
 
-/// Whether another letter case gets around what blocks.
-fn letter_case(
-    spot: &Spot<'_>,
-    matcher: &Matcher<'_>,
-    written: &str,
-    sample: &Sample,
-    (start, end): (usize, usize),
-    what: &str,
-    out: &mut Vec<Finding>,
-) {
-    let text = sample.text();
-    let mut other = upper(sample, (start, end));
-    if other == text {
-        let part = sample.part(start, end).to_ascii_lowercase();
-        other = format!(
-            "{}{part}{}",
-            sample.part(0, start),
-            sample.part(end, sample.chars.len())
-        );
-    }
-    if other != text && matcher.matches(&text) && matcher.misses(&other) {
-        out.push(other_case(spot, written, &other, what));
-    }
-}
-
-fn other_case(spot: &Spot<'_>, written: &str, other: &str, what: &str) -> Finding {
-    let help = if what == "SQL" {
-        "write `(?i)` in front of a pattern, or compare `sql(…).verb`"
-    } else {
-        "write `(?i)` in front of a pattern, or compare `host(…)` or `domain(…)`"
-    };
-    Finding {
-        code: Code::LETTER_CASE,
-        kind: Kind::PatternSmell,
-        severity: Severity::Warning,
-        message: format!(
-            "letter case gets around {}: {what} has none, and `{}` is not found",
-            quote(written),
-            escape(other)
-        ),
-        places: place(spot.at, ""),
-        help: Some(help.to_owned()),
-        example: None,
-    }
-}
-
-/// The sample with a part in upper case.
-fn upper(sample: &Sample, (start, end): (usize, usize)) -> String {
-    let part = sample.part(start, end).to_ascii_uppercase();
-    format!(
-        "{}{part}{}",
-        sample.part(0, start),
-        sample.part(end, sample.chars.len())
-    )
-}
-
 /// The host with its dots.
 fn shown_host(sample: &Sample, host: &Host) -> String {
     (host.start..host.end)
@@ -575,35 +507,6 @@ fn shown_host(sample: &Sample, host: &Host) -> String {
                 .map(|(c, _)| if host.any_dots.contains(&at) { '.' } else { *c })
         })
         .collect()
-}
-
-/// A keyword of SQL that the sample has as a word of its own.
-fn has_keyword(sample: &Sample) -> Option<(usize, usize)> {
-    let chars = &sample.chars;
-    let is_letter = |at: usize| {
-        chars
-            .get(at)
-            .is_some_and(|(c, mark)| c.is_ascii_alphabetic() && *mark == probe::Mark::Literal)
-    };
-    let mut at = 0;
-    while at < chars.len() {
-        let start = at;
-        while is_letter(at) {
-            at += 1;
-        }
-        let word = sample.part(start, at).to_ascii_lowercase();
-        if KEYWORDS.contains(&word.as_str()) {
-            return Some((start, at));
-        }
-        at = at.max(start + 1);
-    }
-    None
-}
-
-fn holds_sql(path: &Path) -> bool {
-    let keys = schema::keys(path);
-    keys.last()
-        .is_some_and(|key| QUERIES.iter().any(|query| key.eq_ignore_ascii_case(query)))
 }
 
 /// Whether the sample starts as a path to some folder.
@@ -624,71 +527,6 @@ fn is_path(sample: &Sample) -> bool {
             .collect();
         name.len() >= 2 && name.contains(|c: char| c.is_ascii_alphabetic())
     })
-}
-
-/// Line breaks where there are none, and where they get past a class of separators.
-fn line_breaks(
-    spot: &Spot<'_>,
-    hir: &Hir,
-    samples: &[Sample],
-    pattern: &Pattern,
-    out: &mut Vec<Finding>,
-) {
-    let mut push = |severity, message: String, help: &str| {
-        out.push(Finding {
-            code: Code::LINE_BREAK,
-            kind: Kind::PatternSmell,
-            severity,
-            message,
-            places: place(spot.at, ""),
-            help: Some(help.to_owned()),
-            example: None,
-        });
-    };
-    let written = quote(&pattern.written);
-    if spot.raw {
-        let mut leaks = None;
-        probe::each_class(hir, &mut |class| {
-            let has = |c| probe::contains(class, c);
-            let separator = [';', '|', '&'].into_iter().find(|&c| !has(c));
-            if has('\n') && has('a') && has('/') && separator.is_some() {
-                leaks = leaks.or(separator);
-            }
-        });
-        if let Some(separator) = leaks {
-            push(
-                Severity::Warning,
-                format!("{written} keeps `{separator}` out and lets a line break through"),
-                "add `\\n` to the characters that are kept out",
-            );
-        }
-        return;
-    }
-    let breaks = |sample: &Sample| {
-        sample
-            .chars
-            .iter()
-            .any(|(c, _)| matches!(c, '\n' | '\r' | '\t'))
-    };
-    if !samples.is_empty() && samples.iter().all(breaks) {
-        push(
-            Severity::Warning,
-            format!("{written} looks for a line break or tab, which no compared text holds"),
-            "white space is collapsed to single spaces before it is compared: write a space",
-        );
-        return;
-    }
-    let looks = hir.properties().look_set();
-    if [Look::StartLF, Look::EndLF, Look::StartCRLF, Look::EndCRLF]
-        .into_iter()
-        .any(|look| looks.contains(look))
-    {
-        push(
-            Severity::Note,
-            format!("the flag `m` changes nothing in {written}: no compared text has lines"),
-            "white space is collapsed to single spaces before it is compared; leave the flag out",
-        );
-    }
 }
 
 fn place(at: Pos, label: &str) -> Vec<Place> {

@@ -80,6 +80,8 @@ pub(super) struct Theory {
     /// Some output of the policy's tools can be trusted, or observed.
     pub can_trust: bool,
     pub can_observe: bool,
+    /// Where the leaf that is being looked for was seen.
+    seen: Seen,
     tables: HashMap<String, Option<Rc<Table>>>,
     patterns: HashMap<FactId, Option<Rc<Table>>>,
     /// Patterns too large to reason about, as written.
@@ -95,6 +97,7 @@ impl Theory {
             budget,
             can_trust: false,
             can_observe: false,
+            seen: Seen::Nowhere,
             tables: HashMap::new(),
             patterns: HashMap::new(),
             too_large: BTreeMap::new(),
@@ -302,6 +305,7 @@ impl Theory {
 
     /// Plain leaves. `real`: a conversation can be made in which the leaf was so seen.
     fn plain(&mut self, claims: &[Claim], seen: Seen, real: bool) -> Answer<Leaf> {
+        self.seen = seen;
         let found = self
             .plain_text(claims, seen == Seen::Untrusted)
             .or(|| self.number(claims, false))
@@ -311,6 +315,7 @@ impl Theory {
 
     /// Leaves that are not plain.
     fn hidden(&mut self, claims: &[Claim], through: bool, seen: Seen, real: bool) -> Answer<Leaf> {
+        self.seen = seen;
         let found = self
             .hidden_text(claims, through, seen == Seen::Untrusted)
             .or(|| self.number(claims, through))
@@ -323,7 +328,7 @@ impl Theory {
             let leaf = Leaf {
                 value,
                 through,
-                seen: Seen::Nowhere,
+                seen: self.seen,
             };
             match self.meets(&leaf, claims) {
                 Some(true) => return Answer::Found(leaf.value),

@@ -32,6 +32,12 @@ pub struct Seen {
     pub call: u64,
     /// The field of the result.
     pub field: String,
+    /// When it was read, in milliseconds of Unix time.
+    #[serde(default)]
+    pub time: u64,
+    /// What stood there: the value and a little around it, in lower case.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub excerpt: String,
 }
 
 impl Seen {
@@ -42,6 +48,8 @@ impl Seen {
             tool: origin.tool.to_owned(),
             call: origin.call,
             field: origin.field.to_owned(),
+            time: origin.time,
+            excerpt: origin.excerpt.to_owned(),
         }
     }
 }

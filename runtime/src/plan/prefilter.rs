@@ -85,7 +85,6 @@ fn rare_bytes_stand(needle: &Needle, piece: &[u8], next: &[u8]) -> bool {
     };
     let (blocks, _) = piece.as_chunks::<BLOCK>();
     let (nexts, _) = next.as_chunks::<BLOCK>();
-    let whole = blocks.len().min(nexts.len());
     let pairs = blocks.iter().zip(nexts);
     let hit = pairs.fold(0, |hit, (block, next)| hit | any(block, next));
     // The rest of a longer piece is looked at together with bytes before it, which costs

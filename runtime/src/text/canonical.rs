@@ -43,8 +43,7 @@ fn rewrite_canonical<const KEEP_NUL: bool>(input: &str, out: &mut String) {
         return;
     }
     if input.is_ascii() && !input.contains('%') {
-        rewrite_ascii::<KEEP_NUL>(input, out);
-        return;
+        return ascii::<KEEP_NUL>(input, out);
     }
     let mut waiting = Vec::new();
     for c in input.chars() {
@@ -53,20 +52,31 @@ fn rewrite_canonical<const KEEP_NUL: bool>(input: &str, out: &mut String) {
     compose_and_space(out);
 }
 
-/// [`rewrite_canonical`] for ASCII without `%`, where nothing decodes, decomposes or
-/// composes: most text, were it not for its line ends.
-fn rewrite_ascii<const KEEP_NUL: bool>(input: &str, out: &mut String) {
-    let mut gap = false;
-    for c in input.chars() {
-        if is_space(c) {
-            gap = true;
-        } else if !is_dropped::<KEEP_NUL>(c) {
-            if gap && !out.is_empty() {
+/// The canonical form of ASCII text without `%`: nothing composes, nothing decodes.
+fn ascii<const KEEP_NUL: bool>(input: &str, out: &mut String) {
+    out.reserve(input.len());
+    let mut rest = input;
+    // One stretch of text without odd characters after the other.
+    while !rest.is_empty() {
+        let plain = rest
+            .bytes()
+            .position(|b| !matches!(b, b'!'..=b'~'))
+            .unwrap_or(rest.len());
+        let (stretch, after) = rest.split_at_checked(plain).unwrap_or((rest, ""));
+        out.push_str(stretch);
+        let mut chars = after.chars();
+        let Some(odd) = chars.next() else { break };
+        rest = chars.as_str();
+        if is_space(odd) {
+            if !out.is_empty() && !out.ends_with(' ') {
                 out.push(' ');
             }
-            gap = false;
-            out.push(c);
+        } else if !is_dropped::<KEEP_NUL>(odd) {
+            out.push(odd);
         }
+    }
+    if out.ends_with(' ') {
+        out.pop();
     }
 }
 

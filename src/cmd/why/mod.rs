@@ -153,6 +153,9 @@ fn seen(grounds: &Grounds) -> String {
         text.push_str(&format!(", field {}", Quoted(&seen.field)));
     }
     text.push_str(&format!(" ({})", visible(&seen.label)));
+    if !seen.excerpt.is_empty() {
+        text.push_str(&format!(": {}", Quoted(&seen.excerpt)));
+    }
     text
 }
 

@@ -5,7 +5,7 @@ use super::{Answer, Theory};
 use crate::lower::Mode;
 use crate::policy::{ListItem, Op, Scalar};
 use crate::verify::facts::{Claim, Class, Fact, Look};
-use crate::verify::leaf::{Leaf, Seen, Value};
+use crate::verify::leaf::{Leaf, Value};
 use crate::verify::words::{self, End};
 use bouncer_runtime::number;
 use std::cmp::Ordering;
@@ -26,8 +26,11 @@ impl Theory {
             let Some(fact) = self.facts.get(*id) else {
                 return Answer::Unknown;
             };
-            if settles_numbers(fact, *mode) == Some(!*holds) {
-                return Answer::Empty;
+            match settles_numbers(fact, *mode) {
+                Some(settled) if settled != *holds => return Answer::Empty,
+                // What holds of every number says nothing of this one.
+                Some(_) => continue,
+                None => {}
             }
             textual |= matches!(
                 fact.op,
@@ -87,7 +90,7 @@ impl Theory {
             let leaf = Leaf {
                 value: Value::Number(text),
                 through,
-                seen: Seen::Nowhere,
+                seen: self.seen,
             };
             match self.meets(&leaf, claims) {
                 Some(true) => return Answer::Found(leaf.value),

@@ -137,7 +137,7 @@ impl Theory {
                     let leaf = Leaf {
                         value: Value::Text(text),
                         through,
-                        seen: Seen::Nowhere,
+                        seen: self.seen,
                     };
                     if self.meets(&leaf, claims) == Some(true)
                         && let Value::Text(text) = leaf.value
