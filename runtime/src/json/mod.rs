@@ -21,7 +21,7 @@ pub use malformed::{Malformed, MalformedKind};
 pub(crate) use members::folds_to;
 pub use members::members;
 pub use reader::{Event, Reader};
-pub(crate) use text::{hash_bytes, tail_word};
+pub(crate) use text::hash_bytes;
 pub use text::{DecodedChars, Text, hash_str};
 
 /// How much a reader takes before it gives up.
