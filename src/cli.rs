@@ -43,10 +43,22 @@ pub enum Command {
     Compile(CompileArgs),
     /// Judge one hypothetical call
     Check(CheckArgs),
+    /// Explain a verdict: what decided, about which value, and what would change it
+    Why(WhyArgs),
     /// Judge recorded conversations; with expectations, a policy test
     Replay(ReplayArgs),
+    /// Prove what a policy does, and show the calls that it gets wrong
+    Verify(VerifyArgs),
+    /// Compare two policies tool by tool: tighter, looser, or the same
+    Diff(DiffArgs),
+    /// Run the tests that lie beside policies
+    Test(TestArgs),
+    /// Print the JSON Schema of policy files, for editors
+    Schema,
     /// Stand between an MCP client and one server, on standard input and output
     Run(RunArgs),
+    /// Stand between an MCP client and all servers that the policy names
+    Gateway(GatewayArgs),
     /// Write down a server's tools, so that later changes are noticed
     Pin(PinArgs),
     /// Show the calls that wait, or waited, for a human
@@ -152,6 +164,42 @@ pub struct CheckArgs {
 
 #[derive(Args, Debug)]
 #[command(
+    after_help = "Without --line and --last, the last line of the log that is no allow is explained."
+)]
+pub struct WhyArgs {
+    /// An audit log: explain one of its lines
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tool", "plan", "policy", "server", "tools", "untrusted"])]
+    pub audit: Option<PathBuf>,
+    /// The number of the line, from 1
+    #[arg(long, value_name = "N", requires = "audit")]
+    pub line: Option<usize>,
+    /// The last line, whatever its verdict
+    #[arg(long, requires = "audit", conflicts_with = "line")]
+    pub last: bool,
+    #[command(flatten)]
+    pub source: PolicySource,
+    /// A hypothetical call instead: the tool's name
+    #[arg(long, value_name = "TOOL", required_unless_present = "audit")]
+    pub tool: Option<String>,
+    /// The arguments, one JSON object; `@FILE` reads them from a file
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub args: String,
+    /// The server's name
+    #[arg(long, value_name = "SERVER")]
+    pub server: Option<String>,
+    /// Accepted tools: others are not pinned
+    #[arg(long, value_name = "LOCK")]
+    pub tools: Option<PathBuf>,
+    /// Text the agent has read before from an untrusted source; may be given more than once
+    #[arg(long, value_name = "TEXT")]
+    pub untrusted: Vec<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(
     after_help = "Exit status: 0, or 1 if an expectation fails or a trace cannot be read; 2 usage."
 )]
 pub struct ReplayArgs {
@@ -161,6 +209,131 @@ pub struct ReplayArgs {
     #[command(flatten)]
     pub source: PolicySource,
     /// Print one JSON object per call
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people, with the source underlined
+    Human,
+    /// One JSON object
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Workflow commands, which GitHub shows beside the lines
+    Github,
+}
+
+/// What fails a run beside errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Deny {
+    /// Warnings fail as well
+    Warnings,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Exit status: 0 clean, 1 findings that are errors (with `--deny warnings` also warnings) or a policy \
+that does not compile, 2 usage. A finding is accepted by a comment on its line or the line above: \
+`# bouncer: allow B0803 because REASON`."
+)]
+pub struct VerifyArgs {
+    /// Policy files, layered together over the packs
+    #[arg(required = true, value_name = "POLICY")]
+    pub policies: Vec<PathBuf>,
+    /// The tools that there are: a lock, or a saved answer to `tools/list`; may be given more than once
+    #[arg(long, value_name = "LOCK")]
+    pub tools: Vec<PathBuf>,
+    /// What must hold, e.g. 'never allow tool "pay" when args.amount > 1000'; may be given more than once
+    #[arg(long = "assert", value_name = "TEXT")]
+    pub assertions: Vec<String>,
+    /// How to print what is found
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub format: Format,
+    /// The same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    /// Fail on warnings too
+    #[arg(long, value_name = "WHAT")]
+    pub deny: Option<Deny>,
+    #[command(flatten)]
+    pub layers: Layers,
+}
+
+/// Differences that fail a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailIf {
+    /// Some call is judged less strictly, or that could not be ruled out
+    Looser,
+    /// Some call is judged more strictly, or that could not be ruled out
+    Tighter,
+    /// Some call is judged otherwise, or that could not be ruled out
+    Changed,
+}
+
+/// How a comparison is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DiffFormat {
+    /// For people
+    Human,
+    /// One JSON object
+    Json,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Exit status: 0, or 1 if `--fail-if` says so or a policy does not compile; 2 usage."
+)]
+pub struct DiffArgs {
+    /// The policy before
+    #[arg(value_name = "OLD")]
+    pub old: PathBuf,
+    /// The policy after
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+    /// A policy file that stands beside both; may be given more than once
+    #[arg(long, value_name = "POLICY")]
+    pub with: Vec<PathBuf>,
+    /// The tools that there are: a lock, or a saved answer to `tools/list`; may be given more than once
+    #[arg(long, value_name = "LOCK")]
+    pub tools: Vec<PathBuf>,
+    /// Exit with 1 on this difference; may be given more than once
+    #[arg(long, value_name = "WHAT")]
+    pub fail_if: Vec<FailIf>,
+    /// How to print the comparison
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub format: DiffFormat,
+    /// The same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    #[command(flatten)]
+    pub layers: Layers,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "A test is a file `NAME.test.yaml` beside the policy `NAME.yaml`, or a trace `NAME.test.jsonl`. Without \
+FILES, the tests below the current directory are run. Exit status: 0 all hold, 1 one does not or too \
+few rules are covered, 2 usage."
+)]
+pub struct TestArgs {
+    /// Tests, or policies whose tests lie beside them
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// The policy of traces that lie beside none; may be given more than once
+    #[arg(long, value_name = "POLICY")]
+    pub policy: Vec<PathBuf>,
+    #[command(flatten)]
+    pub layers: Layers,
+    /// List the rules that no call of a test decides by
+    #[arg(long)]
+    pub coverage: bool,
+    /// Fail if fewer per cent of a policy's rules decide some call
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub min_coverage: Option<u8>,
+    /// Print one JSON object
     #[arg(long)]
     pub json: bool,
 }
@@ -191,9 +364,37 @@ pub struct RunArgs {
     /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
     #[arg(long, value_name = "FILE")]
     pub approvals: Option<PathBuf>,
+    /// How much of what the agent reads is remembered, in MiB, to tell where a destination
+    /// came from
+    #[arg(long, value_name = "MIB", default_value_t = 64)]
+    pub provenance_limit: u32,
     /// How to start the server
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "config")]
     pub command: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "The policy's `servers:` are started side by side, and their tools are exposed as \
+SERVER__TOOL. Without --plan or --policy, the policy is $BOUNCER_CONFIG, else $BORDER_PATROL_CONFIG, \
+else ./bouncer.yaml, else ./border-patrol.yaml."
+)]
+pub struct GatewayArgs {
+    #[command(flatten)]
+    pub source: PolicySource,
+    /// Hold the servers to these accepted tools, instead of pinning what they list at start
+    #[arg(long, value_name = "LOCK")]
+    pub tools: Option<PathBuf>,
+    /// The audit log [default: the policy's `audit: {path}`, else ~/.bouncer/audit.jsonl]
+    #[arg(long, value_name = "FILE")]
+    pub audit: Option<PathBuf>,
+    /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
+    #[arg(long, value_name = "FILE")]
+    pub approvals: Option<PathBuf>,
+    /// How much of what the agent reads is remembered, in MiB, to tell where a destination
+    /// came from
+    #[arg(long, value_name = "MIB", default_value_t = 64)]
+    pub provenance_limit: u32,
 }
 
 /// Which approvals.

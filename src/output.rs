@@ -55,6 +55,11 @@ pub fn colour() -> bool {
     anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
 }
 
+/// Whether standard output shows colour.
+pub fn colour_of_stdout() -> bool {
+    anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+}
+
 /// Turns a subcommand's result into the process's exit code.
 pub fn exit(result: Outcome) -> ExitCode {
     match result {

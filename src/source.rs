@@ -5,11 +5,12 @@ use crate::output::{ERROR, Failure, colour};
 use crate::progress;
 use bouncer_compiler::diagnostic::{self, Diagnostics};
 use bouncer_compiler::policy::Policy;
-use bouncer_compiler::{Input, Options};
+use bouncer_compiler::verify::ListedTool;
+use bouncer_compiler::{CompileError, Input, Loaded, Options};
 use bouncer_runtime::approvals::Lifetimes;
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::plan::format::{Meta, Str};
-use bouncer_runtime::tools::Lock;
+use bouncer_runtime::tools::{DefinitionError, Lock, ToolDefinition};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,8 +25,8 @@ pub struct Compiled {
     pub warnings: Diagnostics,
 }
 
-/// Compiles policy files.
-pub fn compile(policies: &[PathBuf], layers: &Layers) -> Result<Compiled, Box<CompileFailure>> {
+/// Reads policy files, and the layers below them.
+pub fn load(policies: &[PathBuf], layers: &Layers) -> Result<Loaded, Box<CompileFailure>> {
     let texts: Vec<(String, String)> = policies
         .iter()
         .map(|path| read_text(path).map(|text| (display_name(path), text)))
@@ -39,8 +40,12 @@ pub fn compile(policies: &[PathBuf], layers: &Layers) -> Result<Compiled, Box<Co
         packs: !layers.no_packs,
         heuristics: !layers.no_heuristics,
     };
-    let loaded = bouncer_compiler::load(&inputs, &options)
-        .map_err(|d| Box::new(CompileFailure::Policy(d)))?;
+    bouncer_compiler::load(&inputs, &options).map_err(|d| Box::new(CompileFailure::Policy(d)))
+}
+
+/// Compiles policy files.
+pub fn compile(policies: &[PathBuf], layers: &Layers) -> Result<Compiled, Box<CompileFailure>> {
+    let loaded = load(policies, layers)?;
     let mut line = progress::Line::new();
     let compiled =
         bouncer_compiler::compile_with(&loaded.policy, &mut |progress| line.show(progress));
@@ -51,13 +56,14 @@ pub fn compile(policies: &[PathBuf], layers: &Layers) -> Result<Compiled, Box<Co
             policy: loaded.policy,
             warnings: loaded.warnings,
         }),
-        Err(errors) => {
-            let sources = loaded.warnings.sources().clone();
-            Err(Box::new(CompileFailure::Policy(
-                diagnostic::of_compile_errors(&errors, sources),
-            )))
-        }
+        Err(errors) => Err(Box::new(build_failure(&errors, &loaded))),
     }
+}
+
+/// What is wrong with policies that load and do not build.
+pub fn build_failure(errors: &[CompileError], loaded: &Loaded) -> CompileFailure {
+    let sources = loaded.warnings.sources().clone();
+    CompileFailure::Policy(diagnostic::of_compile_errors(errors, sources))
 }
 
 /// Why policies did not compile.
@@ -178,7 +184,48 @@ pub fn lock(path: &Path) -> Result<Lock, Failure> {
     Lock::parse(&read_text(path)?).map_err(|error| Failure::file("use", path, &error))
 }
 
-fn display_name(path: &Path) -> String {
+/// The tools of lock files, and of saved answers to `tools/list`.
+pub fn tools(paths: &[PathBuf]) -> Result<Vec<ListedTool>, Failure> {
+    let mut all = Vec::new();
+    for path in paths {
+        let text = read_text(path)?;
+        let tools = match listed(&text) {
+            Some(tools) => tools.map_err(|error| Failure::file("use", path, &error))?,
+            None => {
+                let lock =
+                    Lock::parse(&text).map_err(|error| Failure::file("use", path, &error))?;
+                let tools = lock.tools.into_iter();
+                tools.map(|tool| (tool.server, tool.definition)).collect()
+            }
+        };
+        all.extend(tools);
+    }
+    Ok(all)
+}
+
+/// The tools of an answer to `tools/list`: its `tools` hold definitions, not entries of a
+/// lock. A member `server` beside them names the server.
+fn listed(text: &str) -> Option<Result<Vec<ListedTool>, DefinitionError>> {
+    let mut root: serde_json::Value = serde_json::from_str(text).ok()?;
+    if let Some(result) = root.get_mut("result") {
+        root = result.take();
+    }
+    let tools = root.get("tools").or(Some(&root))?.as_array()?;
+    if root.get("version") == Some(&1.into())
+        || tools.iter().any(|tool| tool.get("digest").is_some())
+    {
+        return None;
+    }
+    let server = root.get("server").and_then(serde_json::Value::as_str);
+    let read = |tool: &serde_json::Value| {
+        let definition = ToolDefinition::from_json(tool.clone())?;
+        Ok((server.map(str::to_owned), definition))
+    };
+    Some(tools.iter().map(read).collect())
+}
+
+/// The name of a file in messages.
+pub fn display_name(path: &Path) -> String {
     if path == Path::new("-") {
         "<stdin>".to_owned()
     } else {

@@ -13,9 +13,13 @@ pub mod packs;
 pub mod policy;
 mod read;
 pub mod regex_dialect;
+pub mod report;
 mod resolve;
+mod schema;
 pub mod verify;
 
 pub use emit::{Progress, compile, compile_with};
 pub use lower::CompileError;
+pub use read::{Document, Item};
 pub use resolve::{Input, Loaded, Options, load};
+pub use schema::schema;

@@ -11,12 +11,7 @@ use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Outcome {
-    let arguments = match args.args.strip_prefix('@') {
-        Some(file) => {
-            std::fs::read(file).map_err(|error| Failure::file("read", Path::new(file), &error))?
-        }
-        None => args.args.clone().into_bytes(),
-    };
+    let arguments = arguments(&args.args)?;
     let mut gate = Gate::new(source::plan(&args.source)?);
     let lock = args.tools.as_deref().map(source::lock).transpose()?;
     let mut server = args.server.clone();
@@ -40,6 +35,16 @@ pub fn run(args: &CheckArgs) -> Outcome {
     })
 }
 
+/// The arguments' text; `@FILE` names a file that holds it.
+pub fn arguments(written: &str) -> Result<Vec<u8>, Failure> {
+    match written.strip_prefix('@') {
+        Some(file) => {
+            std::fs::read(file).map_err(|error| Failure::file("read", Path::new(file), &error))
+        }
+        None => Ok(written.as_bytes().to_vec()),
+    }
+}
+
 /// Pins every tool of a lock under the server that the lock names.
 pub fn pin_all(gate: &mut Gate, lock: &Lock) {
     let mut servers: Vec<Option<&str>> = lock
@@ -60,7 +65,7 @@ pub fn pin_all(gate: &mut Gate, lock: &Lock) {
 }
 
 /// The server of a tool that only one server of the lock has.
-fn only_server(lock: &Lock, tool: &str) -> Option<String> {
+pub fn only_server(lock: &Lock, tool: &str) -> Option<String> {
     let mut servers = lock
         .tools
         .iter()

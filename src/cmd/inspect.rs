@@ -4,8 +4,8 @@ use crate::cli::InspectArgs;
 use crate::output::{Failure, Outcome};
 use bouncer_runtime::Verdict;
 use bouncer_runtime::plan::format::{
-    AUTOMATON_DFA, CONTRACT_EXFILTRATING, META_HAS_RULES, META_HEURISTICS, NONE, Pos, QUANT_BIT,
-    Rule, Section,
+    AUTOMATON_DFA, CONTRACT_CONFIRM, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS,
+    META_HAS_RULES, META_HEURISTICS, NONE, Pos, QUANT_BIT, Rule, Section,
 };
 use bouncer_runtime::plan::{Plan, Tables};
 use serde_json::{Value, json};
@@ -83,6 +83,8 @@ fn contracts(tables: &Tables<'_>) -> Vec<Value> {
             "layer": if contract.layer.get() == 0 { "user" } else { "pack" },
             "exfiltrating": contract.flags.get() & CONTRACT_EXFILTRATING != 0,
             "sinks": sinks.iter().map(|sink| text(&sink.name)).collect::<Vec<_>>(),
+            "optional_sinks": contract.flags.get() & CONTRACT_OPTIONAL_SINKS != 0,
+            "confirm": contract.flags.get() & CONTRACT_CONFIRM != 0,
             "trusted": tables.literal_sets.get(contract.trusted.get() as usize).map_or(0, |set| set.count.get()),
             "constraints": contract.constraints.length.get(),
             "max_calls": (max_calls != u64::MAX).then_some(max_calls),

@@ -1,12 +1,10 @@
 //! `bouncer replay`: whole conversations against a policy.
 
-use super::trace::{self, Line};
+use super::player::{Expected, Player};
 use crate::cli::ReplayArgs;
 use crate::output::{ERROR, Failure, Outcome};
 use crate::source;
-use bouncer_runtime::gate::{Attempt, Call, Conversation, Decision, Gate};
-use bouncer_runtime::plan::Plan;
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_runtime::gate::Decision;
 use std::io::{self, Write};
 
 /// Runs the command.
@@ -17,12 +15,20 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     for path in &args.traces {
         let text = source::read_text(path)?;
         let name = path.display().to_string();
-        let mut replay = Replay::new(&plan, &name, several, args.json, &mut tally);
+        let mut player = Player::new(&plan);
         for (number, line) in (1_u64..).zip(text.lines()) {
             if line.trim().is_empty() {
                 continue;
             }
-            replay.line(number, line)?;
+            let mut printed = Ok(());
+            player
+                .line(line, |tool, decision, expected| {
+                    printed = report(
+                        &name, several, args.json, &mut tally, number, tool, decision, expected,
+                    );
+                })
+                .map_err(|why| Failure::Message(format!("`{name}`, line {number}: {why}")))?;
+            printed?;
         }
     }
     if !args.json {
@@ -50,119 +56,6 @@ struct Tally {
     failed: u64,
 }
 
-/// One trace being replayed.
-struct Replay<'r> {
-    plan: &'r Plan,
-    name: &'r str,
-    several: bool,
-    json: bool,
-    tally: &'r mut Tally,
-    gate: Gate,
-    conversation: Conversation,
-}
-
-/// What a call line expects.
-struct Expected {
-    verdict: Option<String>,
-    contract: Option<String>,
-}
-
-impl<'r> Replay<'r> {
-    fn new(plan: &'r Plan, name: &'r str, several: bool, json: bool, tally: &'r mut Tally) -> Self {
-        let gate = Gate::new(plan.clone());
-        let conversation = gate.conversation();
-        Self {
-            plan,
-            name,
-            several,
-            json,
-            tally,
-            gate,
-            conversation,
-        }
-    }
-
-    fn line(&mut self, number: u64, text: &str) -> Result<(), Failure> {
-        let fail = |why: &str| Failure::Message(format!("`{}`, line {number}: {why}", self.name));
-        let (line, raw) = trace::parse(text).map_err(|why| fail(&why))?;
-        match line {
-            Line::Conversation {} => {
-                self.gate = Gate::new(self.plan.clone());
-                self.conversation = self.gate.conversation();
-            }
-            Line::Tools { server, tools } => {
-                let definitions: Vec<ToolDefinition> = tools
-                    .into_iter()
-                    .map(ToolDefinition::from_json)
-                    .collect::<Result<_, _>>()
-                    .map_err(|error| fail(&error.to_string()))?;
-                self.gate.pin(server.as_deref(), &definitions, None);
-            }
-            Line::Result {
-                server,
-                tool,
-                content,
-                structured,
-                error,
-            } => {
-                let result = trace::result_value(content, structured, error);
-                self.gate
-                    .record(&mut self.conversation, server.as_deref(), &tool, &result);
-            }
-            Line::Approve {
-                server,
-                tool,
-                param,
-                destination,
-            } => {
-                self.conversation
-                    .approve(server.as_deref(), &tool, &param, &destination);
-            }
-            Line::Call {
-                server,
-                tool,
-                arguments_raw,
-                expect,
-                expect_contract,
-                at_ms,
-                ..
-            } => {
-                if let Some(verdict) = &expect
-                    && !matches!(verdict.as_str(), "allow" | "ask" | "deny")
-                {
-                    return Err(fail(&format!(
-                        "`expect` is `{verdict}`; it can be allow, ask or deny"
-                    )));
-                }
-                let arguments = arguments_raw
-                    .as_deref()
-                    .or(raw.as_ref().map(|raw| raw.get()));
-                let call =
-                    Call::hypothetical(server.as_deref(), &tool, arguments.map(str::as_bytes));
-                let Self {
-                    gate, conversation, ..
-                } = self;
-                let decision = gate.decide(conversation, &call, Attempt::First, at_ms.unwrap_or(0));
-                let expected = Expected {
-                    verdict: expect,
-                    contract: expect_contract,
-                };
-                report(
-                    self.name,
-                    self.several,
-                    self.json,
-                    self.tally,
-                    number,
-                    &tool,
-                    &decision,
-                    &expected,
-                )?;
-            }
-        }
-        Ok(())
-    }
-}
-
 #[expect(
     clippy::too_many_arguments,
     reason = "one call site; a struct would only rename them"
@@ -181,16 +74,7 @@ fn report(
     if let Some(count) = tally.verdicts.get_mut(decision.verdict() as usize) {
         *count += 1;
     }
-    let wrong = [
-        expected
-            .verdict
-            .as_deref()
-            .filter(|want| *want != decision.verdict().name()),
-        expected
-            .contract
-            .as_deref()
-            .filter(|want| *want != decision.stage().name()),
-    ];
+    let wrong = expected.missed(decision);
     tally.expectations += u64::from(expected.verdict.is_some() || expected.contract.is_some());
     let failed = wrong.iter().any(Option::is_some);
     tally.failed += u64::from(failed);

@@ -43,10 +43,12 @@ pub fn command(args: RunArgs) -> Outcome {
     let approvals = args
         .approvals
         .or_else(|| source::beside(&plan, &args.source, |meta| &meta.approval_path));
+    let mut gate = Gate::new(plan);
+    gate.limit_provenance((args.provenance_limit as usize) << 20);
     run(RunOptions {
         upstream: Upstream::new(args.config, args.upstream_name, args.command),
         server: args.server,
-        gate: Gate::new(plan),
+        gate,
         lock,
         audit,
         approvals,
@@ -65,14 +67,9 @@ pub fn run(options: RunOptions) -> Outcome {
         .server
         .or_else(|| options.upstream.name().map(str::to_owned));
     source::warn_without_server(options.gate.plan(), server.as_deref());
-    let path = options.audit.or_else(Audit::default_path).ok_or_else(|| {
-        let why = "there is no home directory for the audit log: name a file with `--audit`";
-        Failure::Message(why.to_owned())
-    })?;
     let plan = options.gate.plan();
     let conversation = conversation_id();
-    let audit = Audit::open(&path, &conversation, &plan.short_digest())
-        .map_err(|error| Failure::file("write the audit log", &path, &error))?;
+    let (path, audit) = audit_log(options.audit, &conversation, plan)?;
     let desk = desk(plan, options.approvals, conversation);
     let of_server = server
         .as_deref()
@@ -98,9 +95,24 @@ pub fn run(options: RunOptions) -> Outcome {
         .map_err(|error| Failure::file("start", &program, &error))
 }
 
+/// Opens the audit log.
+pub(super) fn audit_log(
+    path: Option<PathBuf>,
+    conversation: &str,
+    plan: &Plan,
+) -> Result<(PathBuf, Audit), Failure> {
+    let path = path.or_else(Audit::default_path).ok_or_else(|| {
+        let why = "there is no home directory for the audit log: name a file with `--audit`";
+        Failure::Message(why.to_owned())
+    })?;
+    let audit = Audit::open(&path, conversation, &plan.short_digest())
+        .map_err(|error| Failure::file("write the audit log", &path, &error))?;
+    Ok((path, audit))
+}
+
 /// The approvals given out of band. Without them such calls are denied, so a store that
 /// cannot be opened is no reason not to start.
-fn desk(plan: &Plan, path: Option<PathBuf>, conversation: String) -> Option<Desk> {
+pub(super) fn desk(plan: &Plan, path: Option<PathBuf>, conversation: String) -> Option<Desk> {
     let path = path.or_else(Store::default_path)?;
     match Store::open(&path, source::lifetimes(plan)) {
         Ok(store) => {
@@ -117,7 +129,7 @@ fn desk(plan: &Plan, path: Option<PathBuf>, conversation: String) -> Option<Desk
     }
 }
 
-fn note(message: &str) {
+pub(super) fn note(message: &str) {
     // If standard error is gone there is nobody left to tell.
     let _ = writeln!(std::io::stderr(), "bouncer: {message}");
 }

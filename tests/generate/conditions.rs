@@ -93,6 +93,9 @@ fn count(rng: &mut Rng) -> Op {
 }
 
 fn provenance(rng: &mut Rng) -> Op {
+    if rng.chance(40) {
+        return Op::CarriesUntrusted;
+    }
     Op::Provenance(rng.several(1, 3, |rng| {
         *rng.choose(&[
             None,

@@ -122,6 +122,7 @@ fn contract(rng: &mut Rng, lines: &mut Lines) -> Contract {
             path: top(rng),
             at: lines.next(),
         }),
+        optional_sinks: rng.chance(25),
         trusted: rng.several(0, 3, |rng| TrustedDestination {
             form: match rng.below(4) {
                 0 => TrustedForm::AtDomain((*rng.pick(DOMAINS)).to_owned()),
@@ -158,6 +159,7 @@ fn contract(rng: &mut Rng, lines: &mut Lines) -> Contract {
         } else {
             vec![]
         },
+        confirm: rng.chance(25),
         max_calls: rng.chance(20).then(|| (rng.below(6) as u64, lines.next())),
         rates: if rng.chance(20) {
             rng.several(1, 2, |rng| Rate {

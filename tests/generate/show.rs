@@ -19,6 +19,9 @@ impl std::fmt::Display for Case {
                     contract.on_tainted
                 )?;
             }
+            if contract.optional_sinks {
+                writeln!(f, "    optional_sinks: true")?;
+            }
             for sink in &contract.sinks {
                 writeln!(f, "    sink: {:?}  # line {}", sink.path.0, sink.at.line)?;
             }
@@ -42,6 +45,9 @@ impl std::fmt::Display for Case {
                     "    pattern: {:?}: {regex:?}  # line {}",
                     pattern.path.0, pattern.at.line
                 )?;
+            }
+            if contract.confirm {
+                writeln!(f, "    confirm: true")?;
             }
             if let Some((most, at)) = contract.max_calls {
                 writeln!(f, "    max_calls: {most}  # line {}", at.line)?;

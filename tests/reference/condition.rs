@@ -267,6 +267,16 @@ impl Judge<'_> {
 
     fn found(&self, op: &Op, value: &Scalar) -> Outcome {
         match op {
+            Op::CarriesUntrusted => known(
+                shared::tokens(&text::folded(&leaves::text(value)))
+                    .iter()
+                    .any(|token| {
+                        matches!(
+                            (self.provenance)(token),
+                            Some(Label::Untrusted | Label::Observed)
+                        )
+                    }),
+            ),
             Op::Provenance(labels) => {
                 known(labels.contains(&(self.provenance)(&leaves::text(value))))
             }
@@ -279,7 +289,7 @@ impl Judge<'_> {
 fn evaluable(test: &Test, value: &Scalar) -> bool {
     let string = matches!(value, Scalar::Str(_));
     match (&test.subject, &test.op) {
-        (_, Op::Exists | Op::Type(_) | Op::Provenance(_)) => true,
+        (_, Op::Exists | Op::Type(_) | Op::Provenance(_) | Op::CarriesUntrusted) => true,
         (Subject::Arg(_, View::Value), op) => {
             match op {
                 Op::Equals(Scalar::Str(_))

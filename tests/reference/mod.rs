@@ -241,6 +241,12 @@ impl Reference {
                 .as_ref()
                 .and_then(|found| self.sink_gate(found, call, &arguments))
                 .and_then(lift),
+            found
+                .as_ref()
+                .filter(|found| found.contract.confirm && !approved)
+                .map(|found| {
+                    RefDecision::new(Verdict::Ask, Stage::Default, found.at(found.contract.at))
+                }),
         ];
         let mut strictest = RefDecision::new(Verdict::Allow, Stage::Default, None);
         // From the last stage to the first, so that the earlier one wins among equals.
@@ -311,11 +317,13 @@ impl Reference {
                         at,
                     })
                     .collect(),
+                optional_sinks: false,
                 trusted: Vec::new(),
                 write_params: Vec::new(),
                 prefixes: Vec::new(),
                 resolve_symlinks: false,
                 arg_patterns: Vec::new(),
+                confirm: derived.consequential,
                 max_calls: derived.max_calls.map(|count| (u64::from(count), at)),
                 rates: Vec::new(),
                 outputs: None,

@@ -32,6 +32,9 @@ pub fn judge(
 ) -> Option<Objection> {
     let destinations = destinations(contract, arguments);
     if destinations.is_empty() {
+        if optional(contract) {
+            return None;
+        }
         return Some(Objection {
             verdict: Verdict::Ask,
             destination: None,
@@ -60,6 +63,11 @@ pub fn judge(
     first_ask
 }
 
+/// A call that names none of the declared sinks sends nothing out.
+fn optional(contract: &Contract) -> bool {
+    contract.optional_sinks && !contract.sinks.is_empty()
+}
+
 /// All destinations of the call: of the declared sinks in their order, then of what
 /// else looks like one, in document order.
 fn destinations(contract: &Contract, arguments: &Json) -> Vec<Destination> {
@@ -72,7 +80,7 @@ fn destinations(contract: &Contract, arguments: &Json) -> Vec<Destination> {
     let Json::Object(members) = arguments else {
         return found;
     };
-    if !declared.iter().any(|node| has_leaf(node)) {
+    if !optional(contract) && !declared.iter().any(|node| has_leaf(node)) {
         for (name, value) in members {
             texts(value, &mut |text| {
                 push(&mut found, name.clone(), &text);

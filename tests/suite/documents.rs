@@ -31,7 +31,12 @@ fn policies(text: &str) -> Vec<(usize, String)> {
 #[test]
 fn every_policy_in_the_documents_compiles() {
     let mut count = 0;
-    for name in ["README.md", "docs/policy.md", "docs/semantics.md"] {
+    for name in [
+        "README.md",
+        "docs/policy.md",
+        "docs/semantics.md",
+        "docs/verify.md",
+    ] {
         for (line, text) in policies(&read(name)) {
             let options = Options::default();
             let loaded = load(&[Input { name, text: &text }], &options).unwrap_or_else(|errors| {
@@ -45,6 +50,25 @@ fn every_policy_in_the_documents_compiles() {
         }
     }
     assert!(count >= 10, "only {count} policies found");
+}
+
+/// The examples that are measured do what their authors meant: nothing to warn about.
+#[test]
+fn the_policies_for_agentdojo_compile_without_a_warning() {
+    for suite in ["workspace", "banking", "slack", "travel"] {
+        let name = format!("examples/agentdojo/{suite}.yaml");
+        let text = read(&name);
+        let input = Input {
+            name: &name,
+            text: &text,
+        };
+        let loaded = load(&[input], &Options::default()).unwrap_or_else(|errors| {
+            panic!("{}", bouncer_compiler::diagnostic::human(&errors, false))
+        });
+        let warnings = bouncer_compiler::diagnostic::human(&loaded.warnings, false);
+        assert_eq!(warnings, "", "{name}");
+        assert!(compile(&loaded.policy).is_ok(), "{name}");
+    }
 }
 
 #[test]

@@ -62,6 +62,13 @@ fn the_protocol_without_a_handshake_is_gated() {
     assert!(failures.is_empty(), "{failures}");
 }
 
+/// With the Python SDK's client only.
+#[test]
+fn a_gateway_shows_each_server_as_it_is() {
+    let failures = python("gateway");
+    assert!(failures.is_empty(), "{failures}");
+}
+
 /// Runs one scenario with both SDKs.
 fn both(scenario: &str) {
     let failures = python(scenario) + &typescript(scenario);
@@ -135,6 +142,12 @@ struct Installed {
     work: PathBuf,
     /// The Python interpreter.
     interpreter: String,
+}
+
+/// A Python, and the directory of the libraries that the tests install for it.
+pub fn python_with_libraries() -> (String, PathBuf) {
+    let installed = installed();
+    (installed.interpreter.clone(), installed.work.join("python"))
 }
 
 fn sources() -> PathBuf {

@@ -66,6 +66,7 @@ fn generated_cases_reach_every_answer() {
         (Stage::SinkGate, Verdict::Ask),
         (Stage::SinkGate, Verdict::Deny),
         (Stage::Default, Verdict::Allow),
+        (Stage::Default, Verdict::Ask),
     ];
     for kind in expected {
         assert!(seen.get(&kind).is_some_and(|n| *n > 100), "{kind:?}");

@@ -24,6 +24,11 @@ use zerocopy::little_endian::U32;
 const SHARED_DFA_LIMIT: usize = 2 << 20;
 /// Bytes that the DFA of a single pattern may take.
 const SINGLE_DFA_LIMIT: usize = 4 << 20;
+/// The same, for each byte of a long pattern: what is one pattern to its author may be an
+/// alternation of a thousand.
+const DFA_BYTES_PER_BYTE: usize = 512;
+/// Bytes that the DFA of a single pattern may take, however long it is.
+const LONG_DFA_LIMIT: usize = 32 << 20;
 /// Bytes that an NFA may take.
 const NFA_LIMIT: usize = 64 << 20;
 
@@ -94,7 +99,7 @@ impl Automata {
         }
         let mut covering = Vec::new();
         for (family, members) in kin {
-            self.build_group(family, &members, &mut covering)?;
+            self.build_group(family, patterns, &members, &mut covering)?;
         }
         self.shared.insert(patterns.to_vec(), covering.clone());
         Ok(covering)
@@ -104,13 +109,16 @@ impl Automata {
     fn build_group(
         &mut self,
         kin: Kin,
+        patterns: &[String],
         members: &[(usize, Hir)],
         covering: &mut Vec<Covering>,
     ) -> Result<(), BuildError> {
         let hirs: Vec<Hir> = members.iter().map(|(_, hir)| hir.clone()).collect();
         let single = members.len() == 1;
+        let position = members.first().map_or(0, |(position, _)| *position);
         let limit = if single {
-            SINGLE_DFA_LIMIT
+            let length = patterns.get(position).map_or(0, String::len);
+            (DFA_BYTES_PER_BYTE * length).clamp(SINGLE_DFA_LIMIT, LONG_DFA_LIMIT)
         } else {
             SHARED_DFA_LIMIT
         };
@@ -118,10 +126,9 @@ impl Automata {
         let dfa = nfa.as_ref().ok().and_then(|nfa| dense_dfa(nfa, kin, limit));
         if dfa.is_none() && !single {
             let (left, right) = members.split_at(members.len() / 2);
-            self.build_group(kin, left, covering)?;
-            return self.build_group(kin, right, covering);
+            self.build_group(kin, patterns, left, covering)?;
+            return self.build_group(kin, patterns, right, covering);
         }
-        let position = members.first().map_or(0, |(position, _)| *position);
         let nfa = nfa.map_err(|message| BuildError { position, message })?;
         let count = u32::try_from(members.len()).unwrap_or(u32::MAX);
         let simulated = || nfa::encode(&nfa, kin.anchored);
@@ -192,14 +199,61 @@ fn thompson(hirs: &[Hir]) -> Result<NFA, String> {
         .map_err(|error| error.to_string())
 }
 
+/// The DFA of one pattern, if it stays small, and whether it only looks at the start of
+/// a text.
+pub(crate) fn pattern_dfa(pattern: &str) -> Option<(dense::DFA<Vec<u32>>, bool)> {
+    let hir = regex_syntax::ParserBuilder::new()
+        .nest_limit(512)
+        .build()
+        .parse(pattern)
+        .ok()?;
+    let properties = hir.properties();
+    let kin = Kin {
+        anchored: properties.look_set_prefix().contains(Look::Start),
+        word_unicode: properties.look_set().contains_word_unicode(),
+    };
+    let nfa = thompson(&[hir]).ok()?;
+    Some((determinize(&nfa, kin, SINGLE_DFA_LIMIT)?, kin.anchored))
+}
+
+/// What a pattern costs that is too large for a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PatternCost {
+    /// States that are followed at the same time, at worst.
+    pub states: usize,
+    /// The size, in bytes, that its table would exceed.
+    pub limit: usize,
+}
+
+/// What a pattern costs; `None` if it has a table, or does not parse.
+pub(crate) fn pattern_cost(pattern: &str) -> Option<PatternCost> {
+    if pattern_dfa(pattern).is_some() {
+        return None;
+    }
+    let hir = regex_syntax::ParserBuilder::new()
+        .nest_limit(512)
+        .build()
+        .parse(pattern)
+        .ok()?;
+    Some(PatternCost {
+        states: thompson(&[hir]).ok()?.states().len(),
+        limit: SINGLE_DFA_LIMIT,
+    })
+}
+
 /// The DFA in the plan's layout, if it stays below `limit`.
 fn dense_dfa(nfa: &NFA, kin: Kin, limit: usize) -> Option<Vec<u8>> {
+    dfa::encode(&determinize(nfa, kin, limit)?, kin.anchored)
+}
+
+/// The DFA, if it stays below `limit`.
+fn determinize(nfa: &NFA, kin: Kin, limit: usize) -> Option<dense::DFA<Vec<u32>>> {
     let start = if kin.anchored {
         StartKind::Anchored
     } else {
         StartKind::Unanchored
     };
-    let dfa = dense::Builder::new()
+    dense::Builder::new()
         .configure(
             dense::Config::new()
                 .match_kind(MatchKind::All)
@@ -210,6 +264,5 @@ fn dense_dfa(nfa: &NFA, kin: Kin, limit: usize) -> Option<Vec<u8>> {
                 .determinize_size_limit(Some(4 * limit)),
         )
         .build_from_nfa(nfa)
-        .ok()?;
-    dfa::encode(&dfa, kin.anchored)
+        .ok()
 }

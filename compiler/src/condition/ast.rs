@@ -56,6 +56,8 @@ pub enum SubjectKind {
     Count(Path),
     /// `provenance(args.x)`
     Provenance(Path),
+    /// `carries_untrusted(args.x)`; goes with [`OpKind::Holds`] only.
+    Carries(Path),
     /// `calls(this)`
     Calls,
 }
@@ -100,6 +102,8 @@ pub enum OpKind {
     Exists,
     /// `is string`
     Is(TypeName),
+    /// No operator: the subject is a test by itself.
+    Holds,
 }
 
 /// A comparison operator.

@@ -45,7 +45,10 @@ impl Display for Test {
             Quantifier::Any => "any ",
             Quantifier::All => "all ",
         })?;
-        write!(f, "{} {}", self.subject, self.op)
+        match self.op.kind {
+            OpKind::Holds => self.subject.fmt(f),
+            _ => write!(f, "{} {}", self.subject, self.op),
+        }
     }
 }
 
@@ -69,6 +72,7 @@ impl Display for Subject {
             SubjectKind::Count(path) if path.0.is_empty() => f.write_str("count(args)"),
             SubjectKind::Count(path) => write!(f, "{}.count", Written(path)),
             SubjectKind::Provenance(path) => write!(f, "provenance({})", Written(path)),
+            SubjectKind::Carries(path) => write!(f, "carries_untrusted({})", Written(path)),
             SubjectKind::Calls => f.write_str("calls(this)"),
         }
     }
@@ -132,6 +136,7 @@ impl Display for Op {
                 f.write_str("within ")?;
                 list(f, items)
             }
+            OpKind::Holds => Ok(()),
             OpKind::Exists => f.write_str("exists"),
             OpKind::Is(name) => write!(
                 f,

@@ -84,11 +84,14 @@ impl Lower<'_> {
             SubjectKind::Arg(_, view) => self.arg(&test.subject, *view, &test.op)?,
             SubjectKind::Count(_) | SubjectKind::Calls => self.count(&test.subject, &test.op)?,
             SubjectKind::Provenance(_) => self.provenance(&test.op)?,
+            SubjectKind::Carries(_) => Op::CarriesUntrusted.into(),
         };
         let subject = match &test.subject.kind {
             SubjectKind::Arg(path, view) => Subject::Arg(path.clone(), *view),
             SubjectKind::Count(path) => Subject::Count(path.clone()),
-            SubjectKind::Provenance(path) => Subject::Provenance(path.clone()),
+            SubjectKind::Provenance(path) | SubjectKind::Carries(path) => {
+                Subject::Provenance(path.clone())
+            }
             SubjectKind::Calls => Subject::Calls {
                 window_ms: match &test.op.kind {
                     OpKind::Compare { per, .. } => per.map(|(ms, _)| ms),
@@ -118,7 +121,9 @@ impl Lower<'_> {
             Quantifier::All => Quantifier::Any,
         };
         let path = match &test.subject.kind {
-            SubjectKind::Arg(path, _) | SubjectKind::Provenance(path) => path.clone(),
+            SubjectKind::Arg(path, _)
+            | SubjectKind::Provenance(path)
+            | SubjectKind::Carries(path) => path.clone(),
             // Quantified counts were refused above.
             SubjectKind::Count(_) | SubjectKind::Calls => return None,
         };
@@ -191,6 +196,8 @@ impl Lower<'_> {
                 self.only_values(subject, view, op, "asked for their type")?;
                 Some(Op::Type(*name).into())
             }
+            // The parser gives it to no argument.
+            OpKind::Holds => None,
         }
     }
 

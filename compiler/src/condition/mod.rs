@@ -18,6 +18,7 @@
 //! `not` binds tighter than `and`, `and` tighter than `or`.
 //! `exists` is only a postfix. `count(args.x)` is the same as `args.x.count`.
 
+mod assertion;
 mod ast;
 mod display;
 mod items;
@@ -31,6 +32,7 @@ mod subject;
 mod tests;
 mod values;
 
+pub use assertion::parse_assertion;
 pub use ast::{
     Comparison, Expr, Op, OpKind, Regex, Span, Subject, SubjectKind, Test, Value, ValueKind,
 };

@@ -9,7 +9,7 @@ use pest::error::{ErrorVariant, InputLocation};
 use pest::iterators::{Pair, Pairs};
 use pest::pratt_parser::{Assoc, Op, PrattParser};
 
-use super::ast::{Expr, Span, Test};
+use super::ast::{Expr, Op as AstOp, OpKind, Span, SubjectKind, Test};
 use super::{Error, limits};
 use crate::policy::Quantifier;
 
@@ -162,7 +162,18 @@ impl Builder {
         let text = first.as_str();
         let subject = self.subject(first);
         let Some(op) = inner.next() else {
-            subject?;
+            let subject = subject?;
+            if matches!(subject.kind, SubjectKind::Carries(_)) {
+                return Some(Test {
+                    quantifier,
+                    subject,
+                    op: AstOp {
+                        kind: OpKind::Holds,
+                        span: here,
+                    },
+                    span: at,
+                });
+            }
             return self.fail(
                 Error::new(format!("nothing is asked of `{text}`"), here).help(format!(
                     "for example `{text} exists`, `{text} == true`, `{text} in [a, b]`"
@@ -179,8 +190,15 @@ impl Builder {
                 .help("write two tests, joined by `and`"),
             );
         }
+        let after = span(&op);
         let op = self.op(op);
         let (subject, op) = (subject?, op?);
+        if matches!(subject.kind, SubjectKind::Carries(_)) {
+            return self.fail(
+                Error::new(format!("`{text}` is a test by itself"), after)
+                    .help(format!("write `{text}` or `not {text}`")),
+            );
+        }
         Some(Test {
             quantifier,
             subject,

@@ -9,7 +9,15 @@ use super::parser::{Builder, Rule, span};
 use super::similar::similar;
 use crate::policy::{Path, Segment, SqlDialect, View};
 
-const FUNCTIONS: [&str; 6] = ["host", "domain", "sql", "provenance", "calls", "count"];
+const FUNCTIONS: [&str; 7] = [
+    "host",
+    "domain",
+    "sql",
+    "provenance",
+    "carries_untrusted",
+    "calls",
+    "count",
+];
 const DIALECTS: [&str; 3] = ["postgres", "sqlite", "mysql"];
 /// Other names for the arguments, in other products.
 const ARGS_ALIASES: [&str; 8] = [
@@ -179,6 +187,7 @@ impl Builder {
             "host" => SubjectKind::Arg(self.one_path(function, &arguments, here)?, View::Host),
             "domain" => SubjectKind::Arg(self.one_path(function, &arguments, here)?, View::Domain),
             "provenance" => SubjectKind::Provenance(self.one_path(function, &arguments, here)?),
+            "carries_untrusted" => SubjectKind::Carries(self.one_path(function, &arguments, here)?),
             "count" => SubjectKind::Count(self.one_path(function, &arguments, here)?),
             "sql" => return self.sql(&arguments, steps, here),
             "calls" => {
@@ -215,7 +224,7 @@ impl Builder {
                         format!("operators stand between words: `args.x {function} …`"),
                     ),
                     _ => error.help(
-                        "the functions are `host`, `domain`, `sql`, `provenance`, `calls`, `count`",
+                        "the functions are `host`, `domain`, `sql`, `provenance`, `carries_untrusted`, `calls`, `count`",
                     ),
                 });
             }

@@ -187,6 +187,14 @@ fn subjects() {
             POp::Provenance(vec![Some(Label::Untrusted), None])
         )
     );
+    assert_eq!(
+        good("carries_untrusted(args.x)"),
+        pick(PSubject::Provenance(path(&["x"])), POp::CarriesUntrusted)
+    );
+    assert_eq!(
+        good("not any carries_untrusted(args)"),
+        Cond::Not(Box::new(good("any carries_untrusted(args)")))
+    );
     for (text, view) in [
         ("host(args.x)", View::Host),
         ("domain(args.x)", View::Domain),
@@ -357,6 +365,12 @@ const BAD: &[(&str, &str, &str, &str)] = &[
         "< 3",
         "only be compared",
         "unproven",
+    ),
+    (
+        "carries_untrusted(args.x) == true",
+        "== true",
+        "test by itself",
+        "not carries_untrusted(args.x)",
     ),
     (
         "args.x in @partner",
@@ -629,18 +643,22 @@ mod round_trip {
             1 => Just(SubjectKind::Count(Path(vec![]))),
             1 => Just(SubjectKind::Arg(Path(vec![]), View::Value)),
             1 => some_path().prop_map(SubjectKind::Provenance),
+            1 => some_path().prop_map(SubjectKind::Carries),
             1 => Just(SubjectKind::Calls),
         ];
         let quantifier =
             prop::sample::select(vec![Quantifier::Pick, Quantifier::Any, Quantifier::All]);
         (quantifier, subject, op()).prop_map(|(quantifier, subject, op)| Test {
             quantifier,
-            subject: Subject {
-                kind: subject,
+            op: Op {
+                kind: match subject {
+                    SubjectKind::Carries(_) => OpKind::Holds,
+                    _ => op,
+                },
                 span: Span::default(),
             },
-            op: Op {
-                kind: op,
+            subject: Subject {
+                kind: subject,
                 span: Span::default(),
             },
             span: Span::default(),
@@ -696,7 +714,7 @@ mod round_trip {
                         value.span = Span::default();
                     }
                     OpKind::Matches(regex) => regex.span = Span::default(),
-                    OpKind::Exists | OpKind::Is(_) => {}
+                    OpKind::Exists | OpKind::Is(_) | OpKind::Holds => {}
                 }
             }
         }

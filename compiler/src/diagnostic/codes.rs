@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code {
     name: &'static str,
-    warning: bool,
+    severity: Severity,
 }
 
 impl Code {
@@ -17,14 +17,10 @@ impl Code {
         self.name
     }
 
-    /// Whether the problem is an error or a warning.
+    /// How bad the problem is, where nothing is known of the case at hand.
     #[must_use]
     pub const fn severity(self) -> Severity {
-        if self.warning {
-            Severity::Warning
-        } else {
-            Severity::Error
-        }
+        self.severity
     }
 }
 
@@ -34,13 +30,13 @@ impl fmt::Display for Code {
     }
 }
 
-/// Declares the codes. `warning` after a code makes it one.
+/// Declares the codes. `warning` or `note` after a code makes it one.
 macro_rules! codes {
-    ($($(#[$doc:meta])* $constant:ident = $name:literal $($warning:ident)?;)*) => {
+    ($($(#[$doc:meta])* $constant:ident = $name:literal $($severity:ident)?;)*) => {
         impl Code {
             $($(#[$doc])* pub const $constant: Self = Self {
                 name: $name,
-                warning: codes!(@warning $($warning)?),
+                severity: codes!(@severity $($severity)?),
             };)*
 
             /// Every code there is.
@@ -48,8 +44,9 @@ macro_rules! codes {
             pub(super) const ALL: &'static [Self] = &[$(Self::$constant),*];
         }
     };
-    (@warning warning) => { true };
-    (@warning) => { false };
+    (@severity note) => { Severity::Note };
+    (@severity warning) => { Severity::Warning };
+    (@severity) => { Severity::Error };
 }
 
 codes! {
@@ -151,4 +148,59 @@ codes! {
 
     /// A rule or pattern that cannot be compiled.
     CANNOT_BUILD = "B0701";
+
+    /// A rule or test that no call satisfies.
+    NEVER = "B0801" warning;
+    /// A rule or test that every call satisfies, where that looks unmeant.
+    ALWAYS = "B0802" warning;
+    /// Earlier rules of another verdict decide every call that the rule matches.
+    SHADOWED = "B0803";
+    /// Removing the rule changes no verdict.
+    REDUNDANT = "B0804" warning;
+    /// Two rules of different verdicts overlap, so that their order decides.
+    CONFLICT = "B0805" note;
+    /// An entry of the user replaces a pack's and loses a protection.
+    GATE_DROPPED = "B0806" warning;
+    /// A tool that no contract and no rule names.
+    UNCOVERED_TOOL = "B0807" warning;
+    /// An argument that looks like a destination and is not declared as one.
+    UNDECLARED_DESTINATION = "B0808" warning;
+    /// An argument that the tool's schema does not have.
+    NO_SUCH_ARGUMENT = "B0809" warning;
+    /// A key or glob that matches no tool of the lock.
+    MATCHES_NO_TOOL = "B0810" warning;
+    /// A tool whose calls a default decides.
+    DECIDED_BY_DEFAULT = "B0811" note;
+    /// A tool that reads, without a label for what it returns.
+    UNLABELLED_OUTPUT = "B0812" note;
+    /// An exfiltrating tool lets an untrusted destination through.
+    OPEN_EXFILTRATION = "B0813";
+    /// A pattern that matches a part where the whole was meant.
+    UNANCHORED = "B0814" warning;
+    /// A dot that matches any character, in what looks like a host.
+    BARE_DOT = "B0815" warning;
+    /// A pattern that a line break gets around.
+    LINE_BREAK = "B0816" warning;
+    /// A pattern that minds letter case where the compared value does not.
+    LETTER_CASE = "B0817" warning;
+    /// Characters that do not show, or that look like others.
+    CONFUSABLE = "B0818" warning;
+    /// A path prefix that is not in its plain form.
+    ODD_PREFIX = "B0819" warning;
+    /// A construct that means something else in another dialect of regular expressions.
+    OTHER_DIALECT = "B0820" warning;
+    /// What is expensive to build or to run.
+    COST = "B0821" warning;
+    /// What the analysis gave up on.
+    UNDECIDED = "B0822" warning;
+    /// An assertion that does not hold.
+    ASSERTION = "B0823";
+    /// An assertion that cannot be read.
+    ASSERTION_SYNTAX = "B0824";
+    /// A suppression that suppresses nothing.
+    UNUSED_SUPPRESSION = "B0825" warning;
+    /// A suppression that cannot be read, or gives no reason.
+    BAD_SUPPRESSION = "B0826";
+    /// A pattern that only looks at the start of a query.
+    START_ONLY = "B0827" warning;
 }

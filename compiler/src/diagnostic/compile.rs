@@ -24,6 +24,39 @@ pub fn of_compile_errors(errors: &[CompileError], sources: SourceMap) -> Diagnos
     Diagnostics::new(list, sources)
 }
 
+/// What stands at a position: a quoted text, or up to where a plain scalar would end, at
+/// the latest the line's end.
+#[must_use]
+pub fn token_at(at: Pos, sources: &SourceMap) -> Span {
+    let span = span_of(at, sources);
+    let text = sources.text(span);
+    let length = match text.chars().next() {
+        Some(quote @ ('"' | '\'')) => {
+            let mut escaped = false;
+            let close = text.char_indices().skip(1).find(|&(_, c)| {
+                let closes = c == quote && !escaped;
+                escaped = quote == '"' && c == '\\' && !escaped;
+                closes
+            });
+            close.map_or(text.len(), |(at, _)| at + 1)
+        }
+        Some('{' | '[') => text.find(" #").unwrap_or(text.len()),
+        _ => [": ", " #", ", ", "}", "]"]
+            .iter()
+            .filter_map(|end| text.find(end))
+            .min()
+            .unwrap_or(text.len()),
+    };
+    let shown = text.get(..length).unwrap_or(text).trim_end_matches(':');
+    Span {
+        end: span
+            .start
+            .saturating_add(u32::try_from(shown.len()).unwrap_or(0))
+            .max(span.start),
+        ..span
+    }
+}
+
 /// From a position to the end of its line.
 fn span_of(at: Pos, sources: &SourceMap) -> Span {
     let Some(source) = sources.file(at.file) else {

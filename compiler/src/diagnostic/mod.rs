@@ -13,10 +13,10 @@ mod render;
 mod source;
 
 pub use codes::Code;
-pub use compile::of_compile_errors;
+pub use compile::{of_compile_errors, token_at};
 pub use page::{Page, all_codes, explain};
 pub use quote::{escape, is_invisible, plain, quote};
-pub use render::{human, json, short};
+pub use render::{human, human_one, json, short};
 pub use source::{Source, SourceMap, Span};
 
 /// How bad it is.
@@ -26,15 +26,18 @@ pub enum Severity {
     Error,
     /// Compiles, but probably means something else than its author thinks.
     Warning,
+    /// Worth knowing.
+    Note,
 }
 
 impl Severity {
-    /// `error` or `warning`.
+    /// `error`, `warning` or `note`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Error => "error",
             Self::Warning => "warning",
+            Self::Note => "note",
         }
     }
 }

@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Page {
     /// The code.
     pub code: Code,
-    /// Error or warning.
+    /// Error, warning or note.
     pub severity: Severity,
     /// The problem in a few words.
     pub title: &'static str,
@@ -16,7 +16,8 @@ pub struct Page {
     pub means: &'static str,
     /// Why it is a problem.
     pub why: &'static str,
-    /// A policy that has the problem. A line `# file: NAME` starts the next file.
+    /// A policy that has the problem. A line `# file: NAME` starts the next file; one
+    /// called `tools.json` is a list of tools that servers offer.
     pub example: &'static str,
     /// How to fix it.
     pub fix: &'static str,

@@ -481,6 +481,276 @@ pub(super) const PAGES: &[Page] = &[
             "Split the rule, write `in [..]` instead of many `or`s, or make counted repeats smaller.",
         ],
     ),
+    page(
+        Code::NEVER,
+        "a rule or test that no call satisfies",
+        [
+            "No call can make this rule or test hold: its tests contradict each other, look for a text that never occurs in the form that is compared, or ask for a value that the tool's schema excludes.",
+            "The rule does nothing. If it is a `deny`, what it was meant to stop is not stopped.",
+            "version: 1\npacks: []\nrules:\n  - tool: \"pg__query\"\n    when: args.limit > 10 and args.limit < 5\n    action: allow\n",
+            "Correct the test. White space in a text is collapsed to single spaces before it is compared, and `equals` compares one value, not a list or an object.",
+        ],
+    ),
+    page(
+        Code::ALWAYS,
+        "a rule or test that every call satisfies",
+        [
+            "Whatever the call's arguments are, the test holds, although it reads as if it chose between calls.",
+            "An `allow` rule with such a test allows everything; a `deny` rule denies everything.",
+            "version: 1\npacks: []\nrules:\n  - tool: \"mail__send\"\n    when: args.to != \"a@corp.com\" or args.to != \"b@corp.com\"\n    action: ask\n",
+            "Usually `and` was meant instead of `or`, or `not in [a, b]`. If the rule is meant for every call, leave the condition out.",
+        ],
+    ),
+    page(
+        Code::SHADOWED,
+        "earlier rules decide every call of this rule, with another verdict",
+        [
+            "Rules are tried in order and the first match decides. Every call that this rule matches is matched by a rule above it, or by several of them together, and gets their verdict.",
+            "The rule has no effect, and its author expects another verdict than calls get.",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"pg__*\", action: allow}\n  - {tool: \"pg__drop_table\", action: deny}\n",
+            "Move the rule above those that hide it, make those narrower, or remove it.",
+        ],
+    ),
+    page(
+        Code::REDUNDANT,
+        "removing the rule changes no verdict",
+        [
+            "Every call that the rule matches gets the same verdict without it, from a rule above it, from the rules below it or from the default.",
+            "Rules that do nothing make a policy longer to read and hide what does something.",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"pg__*\", action: deny}\n  - {tool: \"pg__drop_table\", action: deny}\n",
+            "Remove the rule, or make it different from what holds without it.",
+        ],
+    ),
+    page(
+        Code::CONFLICT,
+        "two rules of different verdicts overlap",
+        [
+            "Some calls match both rules, so that their order decides. The example is such a call.",
+            "Nothing is wrong if the order is meant: the narrow rule first, the wide one below. If somebody reorders the rules, verdicts change.",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"pg__query\", when: 'args.q contains \"users\"', action: deny}\n  - {tool: \"pg__query\", when: 'args.q starts_with \"select\"', action: allow}\n",
+            "Check the order against the example. Make the conditions exclude each other if the order should not matter.",
+        ],
+    ),
+    page(
+        Code::GATE_DROPPED,
+        "an entry replaces a pack's and loses a protection",
+        [
+            "An entry of yours replaces the pack's contract for that tool whole. The pack's had a sink gate, sinks, budgets, confinement or output labels that yours does not have.",
+            "An entry that was written to add one thing, such as a trusted destination, switches off what the pack did. Losing the sink gate means that anything can be sent anywhere.",
+            "send_email:\n  max_calls: 3\n",
+            "Add `extends: pack`, which keeps what the pack says, or restate what should stay.",
+        ],
+    ),
+    page(
+        Code::UNCOVERED_TOOL,
+        "a tool that no contract and no rule names",
+        [
+            "The lock has this tool, and neither a contract nor a rule of the policy applies to it.",
+            "Such a tool is judged by the defaults and by guesses from its name and schema only.",
+            "version: 1\npacks: []\ntools:\n  send_note: {max_calls: 5}\n# file: tools.json\n[{\"name\": \"send_note\"}, {\"name\": \"forget_note\", \"inputSchema\": {\"properties\": {\"id\": {\"type\": \"string\"}}}}]\n",
+            "Write a contract for the tool, even `{}` if nothing is to be said, or a rule.",
+        ],
+    ),
+    page(
+        Code::UNDECLARED_DESTINATION,
+        "an argument looks like a destination and is not declared as one",
+        [
+            "By its name or its schema the argument says where data goes, but the tool's contract does not list it in `sink_params`, or the tool's sink gate is off.",
+            "Where sinks are declared, the gate looks at them and at undeclared values that have the shape of an address or a URL. An account number or a channel name in an undeclared argument is not looked at.",
+            "version: 1\npacks: []\ntools:\n  send_note: {exfiltrating: true, sink_params: [to]}\n# file: tools.json\n[{\"name\": \"send_note\", \"inputSchema\": {\"properties\": {\"to\": {\"type\": \"string\"}, \"cc\": {\"type\": \"string\"}}}}]\n",
+            "Add the argument to `sink_params`. If it is no destination, say so beside the entry: `# bouncer: allow B0808 because …`.",
+        ],
+    ),
+    page(
+        Code::NO_SUCH_ARGUMENT,
+        "the tool has no such argument",
+        [
+            "The policy names an argument that the tool's schema does not have, and the schema does not allow others.",
+            "A misspelt sink or path protects nothing, and a constraint on an absent argument passes.",
+            "version: 1\npacks: []\ntools:\n  send_note: {exfiltrating: true, sink_params: [recipient]}\n# file: tools.json\n[{\"name\": \"send_note\", \"inputSchema\": {\"properties\": {\"to\": {\"type\": \"string\"}}, \"additionalProperties\": false}}]\n",
+            "Write the argument as the tool spells it; letter case counts.",
+        ],
+    ),
+    page(
+        Code::MATCHES_NO_TOOL,
+        "an entry or a glob that matches no tool",
+        [
+            "No tool of the lock has this name, or matches this glob.",
+            "The entry protects nothing. Often the name is misspelt, or the server's name in front is another one.",
+            "version: 1\npacks: []\ntools:\n  send_notes: {max_calls: 5}\n# file: tools.json\n[{\"name\": \"send_note\"}]\n",
+            "Write the name as the server spells it. Rules match `<server>__<tool>`; to match a tool on any server, write `*send_note`.",
+        ],
+    ),
+    page(
+        Code::DECIDED_BY_DEFAULT,
+        "a default decides this tool's calls",
+        [
+            "No rule's glob matches the tool, so that its rule verdict is `defaults.onUnknown`, or `defaults.onDestructiveHint` if it calls itself destructive.",
+            "A default that allows, allows every tool that a server adds tomorrow.",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"send_*\", action: ask}\n# file: tools.json\n[{\"name\": \"send_note\"}, {\"name\": \"forget_note\"}]\n",
+            "Write a rule for the tool, or set `defaults: {onUnknown: ask}`.",
+        ],
+    ),
+    page(
+        Code::UNLABELLED_OUTPUT,
+        "a tool reads, and nothing says how far its results can be trusted",
+        [
+            "By its name the tool reads something, and its contract has no `outputs:`.",
+            "Results without a label count as untrusted, which is safe. With labels, a destination from the user's own records needs no question.",
+            "version: 1\npacks: []\ntools:\n  list_contacts: {max_calls: 5}\n# file: tools.json\n[{\"name\": \"list_contacts\"}]\n",
+            "Add `outputs: untrusted`, or labels for the fields that the server itself vouches for.",
+        ],
+    ),
+    page(
+        Code::OPEN_EXFILTRATION,
+        "an untrusted destination gets through",
+        [
+            "The tool can send data out, and a call with a destination that nothing vouches for is allowed. The example is such a call.",
+            "Text that an attacker wrote could name the destination, and the call would be made without a question.",
+            "version: 1\npacks: []\ntools:\n  send_note: {max_calls: 5}\n# file: tools.json\n[{\"name\": \"send_note\", \"inputSchema\": {\"properties\": {\"to\": {\"type\": \"string\"}}}}]\n",
+            "Make the tool `exfiltrating: true` with its `sink_params`, or let a rule ask.",
+        ],
+    ),
+    page(
+        Code::UNANCHORED,
+        "a pattern matches a part where the whole was meant",
+        [
+            "A pattern about a host or an address also matches a value that only contains it, such as `corp.com.evil.example` or a list in which one address is another's.",
+            "An `allow` rule with such a pattern lets through what it was meant to keep out.",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"mail__send\", when: 'args.to matches /@corp\\.com$/', action: allow}\n  - {tool: \"mail__send\", action: ask}\n",
+            "Write `args.to in [\"*@corp.com\"]` or `domain(args.to) == \"corp.com\"`, or match the whole value: `/^[^@,;\\s]+@corp\\.com$/`.",
+        ],
+    ),
+    page(
+        Code::BARE_DOT,
+        "a dot that matches any character in a host",
+        [
+            "In a regular expression `.` stands for any character, so that `corp.com` also matches `corpxcom`.",
+            "Somebody can register the other name.",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"mail__send\", when: 'args.to matches /^[a-z]+@corp.com$/', action: allow}\n  - {tool: \"mail__send\", action: ask}\n",
+            "Write `\\.` for a dot, or use `domain(…)`, `host(…)` or `in` with a pattern such as `*@corp.com`.",
+        ],
+    ),
+    page(
+        Code::LINE_BREAK,
+        "a pattern and line breaks",
+        [
+            "Rules compare texts with all white space collapsed to single spaces, so that a line break never occurs in them, and the flag `m` changes nothing. `arg_patterns` compare the value as it stands, where `.` matches everything but a line break.",
+            "A test for a line break in a rule never holds; `.*` in `arg_patterns` refuses every text of several lines.",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"mail__send\", when: 'args.body matches /^bcc:.*\\n/', action: deny}\n",
+            "Write a space where the rule should match a line break. In `arg_patterns` write `(?s)` in front if the text may have several lines.",
+        ],
+    ),
+    page(
+        Code::LETTER_CASE,
+        "letter case decides where the compared value has none",
+        [
+            "A `deny` or `ask` rule compares a host, an address or an SQL keyword with its letter case, and whoever reads the value later ignores it.",
+            "`DROP` does the same as `drop`, and `EVIL.example` is the same host as `evil.example`: the other spelling gets around the rule.",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"pg__query\", when: 'args.query matches /^drop /', action: deny}\n",
+            "Write `(?i)` in front or `/…/i`, or use `sql(…).verb`, `host(…)` or `domain(…)`, which have one spelling.",
+        ],
+    ),
+    page(
+        Code::CONFUSABLE,
+        "characters that do not show, or that look like others",
+        [
+            "A text of the policy holds a character that does not show, changes the direction of writing, or looks like an ASCII letter and is another one.",
+            "The policy does not say what its reader sees: `\u{440}ay` with a Cyrillic first letter is not `pay`.",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"\u{440}ay__*\", action: deny}\n",
+            "Retype the text. If the character is meant, say so beside it: `# bouncer: allow B0818 because …`.",
+        ],
+    ),
+    page(
+        Code::ODD_PREFIX,
+        "a path prefix that does not mean what it looks like",
+        [
+            "A path prefix holds `..`, `//`, `*`, `~`, a variable or an encoded character, all of which are compared literally or collapsed; or a path is compared as a text, where `/srv/out` is also the start of `/srv/output` and of `/srv/out/../../etc`.",
+            "The folder that is confined to is another one than it seems.",
+            "version: 1\npacks: []\ntools:\n  save: {write_params: [path], allowed_path_prefixes: [\"/srv/*\"]}\n",
+            "Write the folder's plain path; everything below it is included. Compare paths with `within`.",
+        ],
+    ),
+    page(
+        Code::OTHER_DIALECT,
+        "a construct that means something else here",
+        [
+            "The text looks as if it was written for another matcher: slashes and flags around a regular expression, a regular expression in `contains`, `equals` or a tool glob, set operations such as `&&` inside brackets.",
+            "It is taken literally, or by the rules of this dialect, and then matches other texts than meant.",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"pg__query\", match: {args.query: {contains: \"drop|truncate\"}}, action: deny}\n",
+            "Use the test that the text was written for, e.g. `regex:`, or write it as this dialect has it; [the policy language](policy.md#regular-expressions) says which applies where.",
+        ],
+    ),
+    page(
+        Code::COST,
+        "expensive to build or to run",
+        [
+            "The pattern makes a large automaton, or makes every call of the tool read its arguments several times.",
+            "Compiling takes longer, the plan grows, and calls take longer to judge.",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"pg__query\", when: 'args.q matches /a.{200}b.{200}c/', action: deny}\n",
+            "Make counted repeats smaller, anchor the pattern, or use `contains`.",
+        ],
+    ),
+    page(
+        Code::UNDECIDED,
+        "the analysis gave up",
+        [
+            "Whether the rule, assertion or difference holds could not be settled within the budget, or depends on something that the analysis does not reason about. It says which.",
+            "What is not proved may be wrong, and is not silently passed over.",
+            "",
+            "Make the rule or pattern simpler, or look at it by hand and write a test for it.",
+        ],
+    ),
+    page(
+        Code::ASSERTION,
+        "an assertion does not hold",
+        [
+            "The policy says that something never happens, and the example is a call for which it does.",
+            "Either the policy has a hole or the assertion says too much.",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"resize\", when: args.amount > 2000, action: ask}\nassert:\n  - 'never allow tool \"resize\" when args.amount > 1000'\n",
+            "Change the rules so that the example is judged as asserted, or correct the assertion.",
+        ],
+    ),
+    page(
+        Code::ASSERTION_SYNTAX,
+        "an assertion cannot be read",
+        [
+            "The text is not an assertion, or its condition is not one that `when:` could hold.",
+            "An assertion that is not understood would prove nothing.",
+            "version: 1\npacks: []\nassert:\n  - 'never permit tool \"pay\"'\n",
+            "Write e.g. `never allow tool \"pay\" when args.amount > 1000`, or `always deny tool \"pg__*\" when args.query matches /(?i)^drop/`.",
+        ],
+    ),
+    page(
+        Code::UNUSED_SUPPRESSION,
+        "a suppression that suppresses nothing",
+        [
+            "A comment `# bouncer: allow …` names a code, and nothing of that code is found on its line or the line below.",
+            "A comment that is left over hides the next finding on this line.",
+            "version: 1\npacks: []\n# bouncer: allow B0803 because the wide rule comes first on purpose\nrules: []\n",
+            "Remove the comment.",
+        ],
+    ),
+    page(
+        Code::BAD_SUPPRESSION,
+        "a suppression that cannot be read",
+        [
+            "A comment starts with `# bouncer:` and is not of the form `# bouncer: allow B0803 because REASON`.",
+            "Whoever reads the policy later has to know why a finding was accepted.",
+            "version: 1\npacks: []\nrules: []  # bouncer: allow B0803\n",
+            "Write `# bouncer: allow CODE because REASON`, on the line of the finding or the one above.",
+        ],
+    ),
+    page(
+        Code::START_ONLY,
+        "a pattern that only looks at the start of a query",
+        [
+            "A `deny` or `ask` rule looks for an SQL keyword at the start of a query, and does not find it behind another statement or a comment.",
+            "Most servers run every statement of a query: `select 1; drop table users` drops the table.",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"pg__query\", when: 'args.query matches /(?i)^\\s*drop\\b/', action: deny}\n",
+            "Write `any sql(args.query).verb in [drop]`, which reads every statement, or leave the `^` out.",
+        ],
+    ),
 ];
 
 #[cfg(test)]

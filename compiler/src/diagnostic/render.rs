@@ -26,12 +26,28 @@ pub fn human(diagnostics: &Diagnostics, colour: bool) -> String {
     };
     let mut out = String::new();
     for diagnostic in diagnostics.list() {
-        let groups = report(diagnostic, diagnostics.sources());
+        let groups = report(diagnostic, diagnostics.sources(), None);
         out.push_str(&renderer.render(&groups));
         out.push_str("\n\n");
     }
     push_omitted(&mut out, diagnostics.omitted());
     out
+}
+
+/// As [`human`], of one diagnostic, with an example below it.
+#[must_use]
+pub fn human_one(
+    diagnostic: &Diagnostic,
+    sources: &SourceMap,
+    example: Option<&str>,
+    colour: bool,
+) -> String {
+    let renderer = if colour {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
+    renderer.render(&report(diagnostic, sources, example))
 }
 
 /// One line each: `policy.yaml:3:5: error[B0201]: unknown key …`.
@@ -163,10 +179,15 @@ pub fn json(diagnostics: &Diagnostics) -> serde_json::Value {
 
 /// One diagnostic as annotate-snippets wants it. Labels in other files get a group
 /// of their own below the main one.
-fn report<'a>(diagnostic: &'a Diagnostic, sources: &'a SourceMap) -> Vec<Group<'a>> {
+fn report<'a>(
+    diagnostic: &'a Diagnostic,
+    sources: &'a SourceMap,
+    example: Option<&'a str>,
+) -> Vec<Group<'a>> {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
     };
     let mut main = Group::with_title(
         level
@@ -181,6 +202,9 @@ fn report<'a>(diagnostic: &'a Diagnostic, sources: &'a SourceMap) -> Vec<Group<'
     }
     for file in files {
         main = snippet(main, diagnostic, sources, file);
+    }
+    if let Some(example) = example {
+        main = main.element(Level::NOTE.with_name("example").message(example));
     }
     if let Some(help) = &diagnostic.help {
         main = main.element(Level::HELP.message(help.as_str()));

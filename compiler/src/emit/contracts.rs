@@ -7,8 +7,9 @@ use crate::lower::{CompileError, PathTable, paths_display, steps};
 use crate::policy::{Contract, Layer, Policy, TrustedForm};
 use bouncer_runtime::Label;
 use bouncer_runtime::plan::format::{
-    self, CONTRACT_EXFILTRATING, CONTRACT_OUTPUTS, CONTRACT_RESOLVE_SYMLINKS, Constraint,
-    LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_FOLDED, NONE, OutputLabel, Range, RateLimit, Sink,
+    self, CONTRACT_CONFIRM, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS, CONTRACT_OUTPUTS,
+    CONTRACT_RESOLVE_SYMLINKS, Constraint, LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_FOLDED, NONE,
+    OutputLabel, Range, RateLimit, Sink,
 };
 use zerocopy::little_endian::{U32, U64};
 
@@ -76,7 +77,12 @@ fn write_contract(
     for (set, flag) in [
         (contract.exfiltrating, CONTRACT_EXFILTRATING),
         (contract.resolve_symlinks, CONTRACT_RESOLVE_SYMLINKS),
+        (
+            contract.optional_sinks && !contract.sinks.is_empty(),
+            CONTRACT_OPTIONAL_SINKS,
+        ),
         (contract.outputs.is_some(), CONTRACT_OUTPUTS),
+        (contract.confirm, CONTRACT_CONFIRM),
     ] {
         if set {
             flags |= flag;

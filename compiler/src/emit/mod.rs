@@ -4,7 +4,7 @@
 //! nothing of the clock, the machine or a hash map's order gets in.
 
 mod contracts;
-mod rules;
+pub(crate) mod rules;
 mod writer;
 
 use crate::lower::{CompileError, Lowered, lower};
@@ -178,6 +178,7 @@ fn write_heuristics(writer: &mut Writer, policy: &Policy) {
         &heuristics.destructive_words,
         &heuristics.labels.untrusted_words,
         &heuristics.labels.observed_words,
+        &heuristics.consequential_words,
     ];
     for (kind, words) in (0..).zip(lists) {
         for word in words {

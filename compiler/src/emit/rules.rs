@@ -8,10 +8,10 @@ use crate::policy::{Compare, ListItem, Op, Policy, Quantifier, Scalar, TypeName}
 use bouncer_runtime::Label;
 use bouncer_runtime::plan::format::{
     self, LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_BOOL, LITERAL_NULL, LITERAL_NUMBER,
-    LITERAL_STRING, Matcher, NONE, QUANT_BIT, Range, SimpleTest, Str, TEST_CLASS_EQUALITY,
-    TEST_CLASS_OWN, TEST_CLASS_TEXT, TEST_EXISTS, TEST_GREATER, TEST_GREATER_EQUAL, TEST_LESS,
-    TEST_LESS_EQUAL, TEST_NUMBER_EQUAL, TEST_PROVENANCE, TEST_TYPE, TEST_WITHIN, VIEW_CALLS,
-    VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST,
+    LITERAL_STRING, Matcher, NONE, QUANT_BIT, Range, SimpleTest, Str, TEST_CARRIES_UNTRUSTED,
+    TEST_CLASS_EQUALITY, TEST_CLASS_OWN, TEST_CLASS_TEXT, TEST_EXISTS, TEST_GREATER,
+    TEST_GREATER_EQUAL, TEST_LESS, TEST_LESS_EQUAL, TEST_NUMBER_EQUAL, TEST_PROVENANCE, TEST_TYPE,
+    TEST_WITHIN, VIEW_CALLS, VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST,
 };
 use bouncer_runtime::plan::literals::canonical_number;
 use zerocopy::little_endian::{U32, U64};
@@ -246,7 +246,7 @@ fn pattern_error(policy: &Policy, group: &Group, op: Option<&Op>, message: &str)
 }
 
 /// How unfit leaves are treated by the test.
-fn class(op: &Op, view: u32) -> u32 {
+pub(crate) fn class(op: &Op, view: u32) -> u32 {
     match op {
         Op::Equals(_) if matches!(view, VIEW_COUNT | VIEW_CALLS) => TEST_CLASS_OWN,
         // Comparing with text is a test of text; comparing with numbers, bools and null is
@@ -255,7 +255,9 @@ fn class(op: &Op, view: u32) -> u32 {
         Op::In(items) if items.iter().any(is_textual) => TEST_CLASS_TEXT,
         Op::Equals(_) | Op::In(_) => TEST_CLASS_EQUALITY,
         Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) | Op::Within(_) => TEST_CLASS_TEXT,
-        Op::Compare(..) | Op::Exists | Op::Type(_) | Op::Provenance(_) => TEST_CLASS_OWN,
+        Op::Compare(..) | Op::Exists | Op::Type(_) | Op::Provenance(_) | Op::CarriesUntrusted => {
+            TEST_CLASS_OWN
+        }
     }
 }
 
@@ -340,6 +342,9 @@ fn write_simple(writer: &mut Writer, op: &Op, test: &LoweredTest, index: u32) {
             };
             let operand = labels.iter().map(bit).fold(0, |set, bit| set | bit);
             push_simple(writer, TEST_PROVENANCE, operand, "", test, index);
+        }
+        Op::CarriesUntrusted => {
+            push_simple(writer, TEST_CARRIES_UNTRUSTED, 0, "", test, index);
         }
         // Handled by the caller.
         Op::Equals(_) | Op::In(_) | Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) => {}

@@ -278,13 +278,15 @@ fn place(paths: &PathTable, subject: &Subject) -> (u32, u32, u64) {
 fn check(test: &Test) -> Result<(), CompileError> {
     let number = |op: &Op| matches!(op, Op::Compare(..) | Op::Equals(Scalar::Number(_)));
     let fits = match &test.subject {
-        Subject::Arg(_, View::Value) => !matches!(test.op, Op::Provenance(_)),
+        Subject::Arg(_, View::Value) => {
+            !matches!(test.op, Op::Provenance(_) | Op::CarriesUntrusted)
+        }
         Subject::Arg(..) => matches!(
             test.op,
             Op::Equals(_) | Op::In(_) | Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_)
         ),
         Subject::Count(_) | Subject::Calls { .. } => number(&test.op),
-        Subject::Provenance(_) => matches!(test.op, Op::Provenance(_)),
+        Subject::Provenance(_) => matches!(test.op, Op::Provenance(_) | Op::CarriesUntrusted),
     };
     if fits {
         return Ok(());

@@ -6,7 +6,7 @@
 //! The same rows decide at run time and are what proofs are made over. Knows the
 //! resolved policy; knows nothing of automata or bytes.
 
-mod formula;
+pub(crate) mod formula;
 mod groups;
 mod paths;
 

@@ -51,7 +51,8 @@ pub enum Subject {
     /// `args.x.count`: how many leaves the path has. Only [`Op::Compare`] and
     /// [`Op::Equals`] with a number apply.
     Count(Path),
-    /// `provenance(args.x)`: only [`Op::Provenance`] applies.
+    /// `provenance(args.x)` and `carries_untrusted(args.x)`: only [`Op::Provenance`] and
+    /// [`Op::CarriesUntrusted`] apply.
     Provenance(Path),
     /// `calls(this) > n per 1h`: attempts of this tool in this conversation within
     /// the last `window_ms` milliseconds (`None`: ever), this one included. Only
@@ -132,6 +133,8 @@ pub enum Op {
     Type(TypeName),
     /// The leaf's provenance is one of these; `None` is `unproven`.
     Provenance(Vec<Option<Label>>),
+    /// A destination-shaped token inside the leaf's text is `untrusted` or `observed`.
+    CarriesUntrusted,
 }
 
 /// A numeric comparison.

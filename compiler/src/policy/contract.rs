@@ -27,6 +27,8 @@ pub struct Contract {
     pub on_tainted: Verdict,
     /// Arguments whose leaves are destinations.
     pub sinks: Vec<Sink>,
+    /// A call in which no declared sink has a leaf sends nothing anywhere.
+    pub optional_sinks: bool,
     /// Destinations that need no proof.
     pub trusted: Vec<TrustedDestination>,
     /// Arguments that are paths to be confined. No effect without `prefixes`.
@@ -37,6 +39,8 @@ pub struct Contract {
     pub resolve_symlinks: bool,
     /// Whole-value patterns on arguments.
     pub arg_patterns: Vec<ArgPattern>,
+    /// A human decides on every call.
+    pub confirm: bool,
     /// Attempts per conversation, and where it was written.
     pub max_calls: Option<(u64, Pos)>,
     /// Attempts per time.

@@ -20,6 +20,7 @@ pub use contract::{
 
 use bouncer_runtime::Verdict;
 use bouncer_runtime::tools::Heuristics;
+use std::collections::BTreeMap;
 
 /// A place in a policy file. Lines and columns count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -40,6 +41,8 @@ pub struct Policy {
     pub files: Vec<String>,
     /// Contracts in force, at most one for each key and layer, sorted by key, then layer.
     pub contracts: Vec<Contract>,
+    /// Contracts of packs that an entry of the user replaces whole. They decide nothing.
+    pub replaced: Vec<Contract>,
     /// The ordered rules; `None` when the policy has no `rules` and no `defaults`
     /// section, and so no opinion at that stage.
     pub rules: Option<RuleSet>,
@@ -53,17 +56,35 @@ pub struct Policy {
     pub approval_path: Option<String>,
     /// How long a human has to decide, in milliseconds.
     pub approval_timeout_ms: Option<u64>,
-    /// What the author asserts about the policy, unparsed, in the order written.
+    /// What the author asserts about the policy, in the order written.
     pub assertions: Vec<Assertion>,
+    /// The named lists of the user's files, for what is asserted on the command line.
+    /// Where two files define one name, the first.
+    pub lists: BTreeMap<String, Vec<ListItem>>,
 }
 
-/// An item of `assert:`, unparsed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An item of `assert:`.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Assertion {
     /// The text as YAML gives it.
     pub text: String,
-    /// Where it was written.
-    pub at: Pos,
+    /// Where it was written; `None` on the command line.
+    pub at: Option<Pos>,
+    /// What it says.
+    pub property: Property,
+}
+
+/// What an assertion says of every call of some tools.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Property {
+    /// The verdict is always this one; else it never is.
+    pub always: bool,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The tools it is about.
+    pub tools: ToolGlob,
+    /// The calls it is about; `None`: all.
+    pub condition: Option<Cond>,
 }
 
 /// Ordered rules and what holds when none matches.

@@ -2,7 +2,7 @@
 //! layering can tell "not said" from "said to be off".
 
 use super::decode::Cx;
-use super::dialect::{CONTRACT_KEYS, Dialect};
+use super::dialect::{CONTRACT_KEYS, Dialect, OUTPUT_KEYS};
 use super::lists::{self, Lists};
 use super::node::{Meaning, Node, Value};
 use super::path::{self, PathError};
@@ -26,11 +26,13 @@ pub(crate) struct Entry {
     pub exfiltrating: Option<bool>,
     pub on_tainted: Option<Verdict>,
     pub sinks: Vec<Sink>,
+    pub optional_sinks: Option<bool>,
     pub trusted: Vec<TrustedDestination>,
     pub write_params: Vec<WriteParam>,
     pub prefixes: Vec<PathPrefix>,
     pub resolve_symlinks: Option<bool>,
     pub arg_patterns: Vec<ArgPattern>,
+    pub confirm: Option<bool>,
     pub max_calls: Option<(u64, Pos)>,
     pub rates: Option<Vec<Rate>>,
     pub outputs: Option<WrittenOutputs>,
@@ -56,11 +58,13 @@ impl Entry {
             exfiltrating: self.exfiltrating.unwrap_or(false),
             on_tainted: self.on_tainted.unwrap_or(Verdict::Deny),
             sinks: self.sinks,
+            optional_sinks: self.optional_sinks.unwrap_or(false),
             trusted: self.trusted,
             write_params: self.write_params,
             prefixes: self.prefixes,
             resolve_symlinks: self.resolve_symlinks.unwrap_or(false),
             arg_patterns: self.arg_patterns,
+            confirm: self.confirm.unwrap_or(false),
             max_calls: self.max_calls,
             rates: self.rates.unwrap_or_default(),
             outputs: self.outputs.map(|outputs| Outputs {
@@ -127,11 +131,13 @@ pub(crate) fn read(
         exfiltrating: None,
         on_tainted: None,
         sinks: Vec::new(),
+        optional_sinks: None,
         trusted: Vec::new(),
         write_params: Vec::new(),
         prefixes: Vec::new(),
         resolve_symlinks: None,
         arg_patterns: Vec::new(),
+        confirm: None,
         max_calls: None,
         rates: None,
         outputs: None,
@@ -142,6 +148,12 @@ pub(crate) fn read(
     }
     if let Some(node) = fields.get("on_tainted") {
         entry.on_tainted = cx.one_of(node, &of("on_tainted"), ON_TAINTED);
+    }
+    if let Some(node) = fields.get("optional_sinks") {
+        entry.optional_sinks = cx.bool(node, &of("optional_sinks"));
+    }
+    if let Some(node) = fields.get("confirm") {
+        entry.confirm = cx.bool(node, &of("confirm"));
     }
     if let Some(node) = fields.get("resolve_symlinks") {
         entry.resolve_symlinks = cx.bool(node, &of("resolve_symlinks"));
@@ -461,7 +473,7 @@ fn outputs(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<WrittenOutputs> {
         written.label = Some(cx.one_of(node, what, LABELS)?);
         return Some(written);
     }
-    let fields = cx.fields(node, what, &["label", "fields"])?;
+    let fields = cx.fields(node, what, OUTPUT_KEYS)?;
     if let Some(node) = fields.get("label") {
         written.label = cx.one_of(node, &format!("`label` in {what}"), LABELS);
     }

@@ -39,10 +39,12 @@ impl Dialect {
 pub(crate) const CONTRACT_KEYS: &[&str] = &[
     "exfiltrating",
     "sink_params",
+    "optional_sinks",
     "trusted_destinations",
     "write_params",
     "allowed_path_prefixes",
     "arg_patterns",
+    "confirm",
     "max_calls",
     "on_tainted",
     "rate",
@@ -67,8 +69,40 @@ pub(crate) const NATIVE_KEYS: &[&str] = &[
     "approval",
     "assert",
 ];
+/// Keys of a rule.
+pub(crate) const RULE_KEYS: &[&str] = &["tool", "match", "action", "reason"];
+/// Keys of a rule in a native policy.
+pub(crate) const NATIVE_RULE_KEYS: &[&str] = &["tool", "match", "when", "action", "reason"];
+/// Tests of a file of rules.
+pub(crate) const TESTS: &[&str] = &["regex", "notRegex", "equals", "contains"];
+/// Tests of a native policy.
+pub(crate) const NATIVE_TESTS: &[&str] = &[
+    "regex",
+    "notRegex",
+    "equals",
+    "contains",
+    "in",
+    "within",
+    "starts_with",
+    "exists",
+    "type",
+    "gt",
+    "lt",
+    "ge",
+    "le",
+];
+/// Keys of `defaults`.
+pub(crate) const DEFAULT_KEYS: &[&str] = &["onDestructiveHint", "onUnknown"];
+/// Keys of `audit`.
+pub(crate) const AUDIT_KEYS: &[&str] = &["path"];
+/// Keys of `approval`.
+pub(crate) const APPROVAL_KEYS: &[&str] = &["path", "timeoutSeconds", "pollIntervalMs"];
+/// Keys of a server.
+pub(crate) const SERVER_KEYS: &[&str] = &["command", "args", "env", "cwd", "url", "headers"];
+/// Keys of `outputs`.
+pub(crate) const OUTPUT_KEYS: &[&str] = &["label", "fields"];
 /// Top-level keys that only a native policy has, besides `version`.
-const NATIVE_ONLY: &[&str] = &["packs", "heuristics", "lists", "tools", "assert"];
+pub(crate) const NATIVE_ONLY: &[&str] = &["packs", "heuristics", "lists", "tools", "assert"];
 
 /// How many keys of a value are looked at.
 const MOST_KEYS: usize = 64;

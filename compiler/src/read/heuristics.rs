@@ -16,7 +16,11 @@ pub(crate) fn read(cx: &mut Cx<'_>, root: &Node) -> Heuristics {
         cx.missing(root.span, "this file", "heuristics", "add `heuristics:`");
         return out;
     };
-    let Some(fields) = cx.fields(node, "`heuristics`", &["sinks", "destructive", "labels"]) else {
+    let Some(fields) = cx.fields(
+        node,
+        "`heuristics`",
+        &["sinks", "destructive", "consequential", "labels"],
+    ) else {
         return out;
     };
     if let Some(sinks) = fields
@@ -36,6 +40,12 @@ pub(crate) fn read(cx: &mut Cx<'_>, root: &Node) -> Heuristics {
             .get("max_calls")
             .and_then(|node| cx.count(node, "`max_calls`", 0, u64::from(u32::MAX)))
             .and_then(|count| u32::try_from(count).ok());
+    }
+    if let Some(consequential) = fields
+        .get("consequential")
+        .and_then(|node| cx.fields(node, "`consequential`", &["words"]))
+    {
+        out.consequential_words = words(cx, consequential.get("words"), "`words`");
     }
     if let Some(labels) = fields
         .get("labels")

@@ -167,6 +167,13 @@ impl Lists {
             .collect()
     }
 
+    /// All lists, without the items' places.
+    pub(crate) fn into_plain(self) -> BTreeMap<String, Vec<ListItem>> {
+        let plain = |items: Vec<Placed>| items.into_iter().map(|(item, _)| item).collect();
+        let lists = self.lists.into_iter();
+        lists.map(|(name, items)| (name, plain(items))).collect()
+    }
+
     /// The items of a list, without their places.
     pub(crate) fn plain(&self, name: &str) -> Option<Vec<ListItem>> {
         let items = self.lists.get(name)?;

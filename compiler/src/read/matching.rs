@@ -2,7 +2,7 @@
 
 use super::contract::{prefix, report_path};
 use super::decode::{Cx, words};
-use super::dialect::Dialect;
+use super::dialect::{Dialect, NATIVE_TESTS, TESTS};
 use super::lists::Lists;
 use super::node::{Meaning, Node, Value};
 use super::path;
@@ -12,24 +12,6 @@ use crate::policy::{
     Compare, Cond, Op, Path, Quantifier, Scalar, Segment, Subject, Test, TypeName, View,
 };
 
-/// Tests of the rules dialect.
-const RULES_TESTS: &[&str] = &["regex", "notRegex", "equals", "contains"];
-/// Tests of a native policy.
-const NATIVE_TESTS: &[&str] = &[
-    "regex",
-    "notRegex",
-    "equals",
-    "contains",
-    "in",
-    "within",
-    "starts_with",
-    "exists",
-    "type",
-    "gt",
-    "lt",
-    "ge",
-    "le",
-];
 const TYPES: &[(&str, TypeName)] = &[
     ("string", TypeName::String),
     ("number", TypeName::Number),
@@ -114,7 +96,7 @@ fn tests(
     let known = if cx.dialect == Dialect::Native {
         NATIVE_TESTS
     } else {
-        RULES_TESTS
+        TESTS
     };
     let fields = cx.fields(node, &what, known)?;
     if !known.iter().any(|key| fields.get(key).is_some()) {

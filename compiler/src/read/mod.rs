@@ -4,7 +4,8 @@
 mod contract;
 mod contracts;
 mod decode;
-mod dialect;
+pub(crate) mod dialect;
+mod document;
 mod heuristics;
 mod lists;
 mod matching;
@@ -19,15 +20,17 @@ mod suggest;
 mod yaml;
 
 pub(crate) use contract::Entry;
-pub(crate) use rules::Defaults;
+pub use document::{Document, Item};
+pub(crate) use rules::{Defaults, check_glob};
 pub(crate) use suggest::nearest;
 
 use crate::diagnostic::{Code, Diagnostic, Sink, SourceMap, Span};
-use crate::policy::{Assertion, Rule, Server};
+use crate::policy::{Assertion, ListItem, Rule, Server};
 use bouncer_runtime::tools::Heuristics;
 use decode::Cx;
 use dialect::Dialect;
 use node::{Node, Value};
+use std::collections::BTreeMap;
 
 /// What one file says.
 #[derive(Debug, Default)]
@@ -50,8 +53,10 @@ pub(crate) struct File {
     pub packs: Option<(Vec<(String, Span)>, Span)>,
     /// `heuristics`, if the file has it.
     pub heuristics: Option<(bool, Span)>,
-    /// `assert`, unparsed.
+    /// `assert`.
     pub assertions: Vec<Assertion>,
+    /// `lists`, expanded.
+    pub lists: BTreeMap<String, Vec<ListItem>>,
 }
 
 /// A built-in pack.
@@ -61,6 +66,8 @@ pub(crate) struct Pack {
     pub name: String,
     /// Its contracts.
     pub tools: Vec<Entry>,
+    /// `assert`.
+    pub assertions: Vec<Assertion>,
 }
 
 /// Reads a file that the user named. What can be read is returned even after mistakes;
@@ -92,6 +99,33 @@ pub(crate) fn pack_file(file: u32, sources: &SourceMap, sink: &mut Sink) -> Pack
 /// Reads the file of heuristics.
 pub(crate) fn heuristics_file(file: u32, sources: &SourceMap, sink: &mut Sink) -> Heuristics {
     native_tree(file, sources, sink, heuristics::read)
+}
+
+/// Where the scalars of a file stand, in order: what is not in one of them may be a
+/// comment.
+pub(crate) fn scalars(file: u32, sources: &SourceMap) -> Vec<Span> {
+    let mut sink = Sink::default();
+    let Some(root) = sources
+        .file(file)
+        .and_then(|source| yaml::read(file, source, &mut sink))
+    else {
+        return Vec::new();
+    };
+    let mut out = Vec::new();
+    let mut open = vec![&root];
+    while let Some(node) = open.pop() {
+        match &node.value {
+            Value::Scalar(_) => out.push(node.span),
+            Value::List(items) => open.extend(items),
+            Value::Map(entries) => {
+                for (key, value) in entries {
+                    open.extend([key, value]);
+                }
+            }
+        }
+    }
+    out.sort_unstable();
+    out
 }
 
 fn native_tree<T: Default>(

@@ -7,6 +7,7 @@ use super::lists::Lists;
 use super::node::{Meaning, Node, Value};
 use super::rules;
 use super::{File, Pack};
+use crate::condition;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::policy::Assertion;
 
@@ -32,22 +33,37 @@ pub(crate) fn read(cx: &mut Cx<'_>, root: &Node) -> File {
         file.heuristics = cx.bool(node, "`heuristics`").map(|on| (on, node.span));
     }
     if let Some(node) = fields.get("assert") {
-        for item in cx.list(node, "`assert`").unwrap_or_default() {
-            if let Some(text) = cx.some_text(item, "an item of `assert`") {
-                file.assertions.push(Assertion {
-                    text: text.to_owned(),
-                    at: cx.pos(item.span),
-                });
-            }
+        file.assertions = assertions(cx, &lists, node);
+    }
+    file.lists = lists.into_plain();
+    file
+}
+
+/// Reads `assert:`.
+fn assertions(cx: &mut Cx<'_>, lists: &Lists, node: &Node) -> Vec<Assertion> {
+    let mut out = Vec::new();
+    for item in cx.list(node, "`assert`").unwrap_or_default() {
+        let Some(text) = cx.some_text(item, "an item of `assert`") else {
+            continue;
+        };
+        let parse = condition::parse_assertion;
+        if let Some(property) =
+            rules::parsed(cx, lists, item.span, text, Code::ASSERTION_SYNTAX, parse)
+        {
+            out.push(Assertion {
+                text: text.to_owned(),
+                at: Some(cx.pos(item.span)),
+                property,
+            });
         }
     }
-    file
+    out
 }
 
 /// Reads a pack: `pack`, `description`, `tools`.
 pub(crate) fn read_pack(cx: &mut Cx<'_>, root: &Node) -> Pack {
     let mut pack = Pack::default();
-    let known = ["version", "pack", "description", "lists", "tools"];
+    let known = ["version", "pack", "description", "lists", "tools", "assert"];
     let Some(fields) = cx.fields(root, "this pack", &known) else {
         return pack;
     };
@@ -75,6 +91,9 @@ pub(crate) fn read_pack(cx: &mut Cx<'_>, root: &Node) -> Pack {
     };
     if let Some(node) = fields.get("tools") {
         pack.tools = tools(cx, &mut lists, node);
+    }
+    if let Some(node) = fields.get("assert") {
+        pack.assertions = assertions(cx, &lists, node);
     }
     for entry in &pack.tools {
         if let Some(span) = entry.extends {

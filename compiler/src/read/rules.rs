@@ -3,7 +3,9 @@
 
 use super::File;
 use super::decode::Cx;
-use super::dialect::{Dialect, RULES_KEYS};
+use super::dialect::{
+    APPROVAL_KEYS, AUDIT_KEYS, DEFAULT_KEYS, Dialect, NATIVE_RULE_KEYS, RULE_KEYS, RULES_KEYS,
+};
 use super::lists::Lists;
 use super::matching;
 use super::node::{Node, Value};
@@ -80,9 +82,9 @@ fn rules(cx: &mut Cx<'_>, lists: &mut Lists, node: &Node) -> Vec<Rule> {
 /// One rule. `None` if it is not complete; what is wrong has been reported.
 fn rule(cx: &mut Cx<'_>, lists: &mut Lists, node: &Node) -> Option<Rule> {
     let known: &[&str] = if cx.dialect == Dialect::Native {
-        &["tool", "match", "when", "action", "reason"]
+        NATIVE_RULE_KEYS
     } else {
-        &["tool", "match", "action", "reason"]
+        RULE_KEYS
     };
     let fields = cx.fields(node, "this rule", known)?;
     let start = first_line(cx, node.span);
@@ -198,7 +200,7 @@ fn glob(cx: &mut Cx<'_>, node: &Node) -> Option<ToolGlob> {
 
 /// Checks the sets of a native glob: each closed, not empty, ranges ascending. A `]`
 /// right after the `[` (or `[!`) is a member of the set.
-fn check_glob(pattern: &str) -> Result<(), (usize, &'static str)> {
+pub(crate) fn check_glob(pattern: &str) -> Result<(), (usize, &'static str)> {
     if let Some(at) = pattern.find("[^") {
         return Err((at, "`[^` negates nothing here; write `[!…]`"));
     }
@@ -241,7 +243,20 @@ fn check_glob(pattern: &str) -> Result<(), (usize, &'static str)> {
 /// A `when:` condition.
 fn when(cx: &mut Cx<'_>, lists: &Lists, node: &Node) -> Option<Cond> {
     let text = cx.some_text(node, "`when`")?;
-    let span = node.span;
+    let parse = condition::parse;
+    parsed(cx, lists, node.span, text, Code::CONDITION, parse)
+}
+
+/// Runs a parser of the language of conditions over a scalar's text, and reports its
+/// errors under `code`.
+pub(super) fn parsed<T>(
+    cx: &mut Cx<'_>,
+    lists: &Lists,
+    span: Span,
+    text: &str,
+    code: Code,
+    parse: fn(&str, &condition::Context<'_>) -> Result<T, Vec<condition::Error>>,
+) -> Option<T> {
     let parsed = {
         let sources = cx.sources;
         let source = sources.text(span);
@@ -254,14 +269,14 @@ fn when(cx: &mut Cx<'_>, lists: &Lists, node: &Node) -> Option<Cond> {
             list_names: lists.names().into_iter().map(ToOwned::to_owned).collect(),
             position: &position,
         };
-        condition::parse(text, &context)
+        parse(text, &context)
     };
     match parsed {
-        Ok(cond) => Some(cond),
+        Ok(parsed) => Some(parsed),
         Err(errors) => {
             for error in errors {
                 let place = patterns::within(cx, span, text, error.start, error.end);
-                let mut diagnostic = Diagnostic::new(Code::CONDITION, place, error.message);
+                let mut diagnostic = Diagnostic::new(code, place, error.message);
                 if let Some(help) = error.help {
                     diagnostic = diagnostic.help(help);
                 }
@@ -274,8 +289,7 @@ fn when(cx: &mut Cx<'_>, lists: &Lists, node: &Node) -> Option<Cond> {
 
 fn defaults(cx: &mut Cx<'_>, node: &Node) -> Defaults {
     let mut defaults = Defaults::default();
-    let known = ["onDestructiveHint", "onUnknown"];
-    let Some(fields) = cx.fields(node, "`defaults`", &known) else {
+    let Some(fields) = cx.fields(node, "`defaults`", DEFAULT_KEYS) else {
         return defaults;
     };
     if let Some(node) = fields.get("onDestructiveHint") {
@@ -292,7 +306,7 @@ fn defaults(cx: &mut Cx<'_>, node: &Node) -> Defaults {
 }
 
 fn audit(cx: &mut Cx<'_>, node: &Node) -> Option<(String, Span)> {
-    let fields = cx.fields(node, "`audit`", &["path"])?;
+    let fields = cx.fields(node, "`audit`", AUDIT_KEYS)?;
     let node = fields.get("path")?;
     let path = cx.some_text(node, "`path` of `audit`")?;
     Some((path.to_owned(), node.span))
@@ -300,8 +314,7 @@ fn audit(cx: &mut Cx<'_>, node: &Node) -> Option<(String, Span)> {
 
 /// Reads `approval:`. Nothing here polls: `pollIntervalMs` is checked and has no effect.
 fn approval(cx: &mut Cx<'_>, node: &Node, file: &mut File) {
-    let known = ["path", "timeoutSeconds", "pollIntervalMs"];
-    let Some(fields) = cx.fields(node, "`approval`", &known) else {
+    let Some(fields) = cx.fields(node, "`approval`", APPROVAL_KEYS) else {
         return;
     };
     if let Some(node) = fields.get("path") {

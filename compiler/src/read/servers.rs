@@ -1,6 +1,7 @@
 //! `servers:`: what the gateway starts or connects to.
 
 use super::decode::Cx;
+use super::dialect::SERVER_KEYS;
 use super::node::Node;
 use crate::diagnostic::{Code, Diagnostic, Span, quote};
 use crate::policy::{Server, Transport};
@@ -27,8 +28,7 @@ pub(crate) fn read(cx: &mut Cx<'_>, node: &Node) -> Vec<(Server, Span)> {
 
 fn transport(cx: &mut Cx<'_>, name: &str, span: Span, node: &Node) -> Option<Transport> {
     let what = format!("the server {}", quote(name));
-    let known = ["command", "args", "env", "cwd", "url", "headers"];
-    let fields = cx.fields(node, &what, &known)?;
+    let fields = cx.fields(node, &what, SERVER_KEYS)?;
     let kinds = (fields.find("command"), fields.find("url"));
     match kinds {
         (Some((_, node)), None) => {

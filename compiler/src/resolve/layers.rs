@@ -8,12 +8,18 @@ use crate::policy::{Contract, Layer};
 use crate::read::{Entry, File, Pack};
 use std::collections::{BTreeMap, HashMap};
 
-/// The contracts in force, sorted by key, then layer.
-pub(super) fn contracts(files: &mut [File], packs: Vec<Pack>, sink: &mut Sink) -> Vec<Contract> {
+/// The contracts in force, sorted by key, then layer; and those of packs that an entry of
+/// the user replaces, sorted by key.
+pub(super) fn contracts(
+    files: &mut [File],
+    packs: Vec<Pack>,
+    sink: &mut Sink,
+) -> (Vec<Contract>, Vec<Contract>) {
     let base = unique(packs.into_iter().flat_map(|pack| pack.tools), sink);
     let users = files.iter_mut().flat_map(|f| std::mem::take(&mut f.tools));
     let users = unique(users, sink);
     let mut out: BTreeMap<(String, Layer), Contract> = BTreeMap::new();
+    let mut replaced = Vec::new();
     for (key, entry) in &base {
         if !users.contains_key(key) {
             let contract = entry.clone().into_contract(Layer::Pack);
@@ -35,6 +41,9 @@ pub(super) fn contracts(files: &mut [File], packs: Vec<Pack>, sink: &mut Sink) -
             },
             None => entry,
         };
+        if let Some(pack) = base.get(&key) {
+            replaced.push(pack.clone().into_contract(Layer::Pack));
+        }
         // An entry that is read only in part drops what its author has written wrongly.
         if sink.errors() == 0
             && let Some(pack) = covered(&key, &base)
@@ -43,7 +52,8 @@ pub(super) fn contracts(files: &mut [File], packs: Vec<Pack>, sink: &mut Sink) -
         }
         out.insert((key, Layer::User), entry.into_contract(Layer::User));
     }
-    out.into_values().collect()
+    replaced.sort_by(|a: &Contract, b| a.key.cmp(&b.key));
+    (out.into_values().collect(), replaced)
 }
 
 /// The entries by tool; one tool in two files is a mistake.
@@ -91,6 +101,7 @@ fn extend(user: Entry, pack: &Entry) -> Entry {
     Entry {
         exfiltrating: user.exfiltrating.or(pack.exfiltrating),
         on_tainted: user.on_tainted.or(pack.on_tainted),
+        optional_sinks: user.optional_sinks.or(pack.optional_sinks),
         sinks: united(user.sinks, &pack.sinks, |a, b| a.path == b.path),
         trusted: united(user.trusted, &pack.trusted, |a, b| a.form == b.form),
         write_params: united(user.write_params, &pack.write_params, |a, b| {
@@ -102,6 +113,7 @@ fn extend(user: Entry, pack: &Entry) -> Entry {
         arg_patterns: united(user.arg_patterns, &pack.arg_patterns, |a, b| {
             a.path == b.path && a.pattern == b.pattern
         }),
+        confirm: user.confirm.or(pack.confirm),
         max_calls: user.max_calls.or(pack.max_calls),
         rates: user.rates.or_else(|| pack.rates.clone()),
         outputs,
@@ -127,6 +139,8 @@ fn warn_dropped(user: &Entry, pack: &Entry, sink: &mut Sink) {
     if pack.exfiltrating == Some(true) {
         if user.exfiltrating != Some(true) {
             dropped.push("the sink gate (`exfiltrating: true`)".to_owned());
+        } else if user.optional_sinks == Some(true) && pack.optional_sinks != Some(true) {
+            dropped.push("the gate on calls that name no sink (`optional_sinks: true`)".to_owned());
         } else if !user.sinks.is_empty() {
             let missing = pack
                 .sinks
@@ -137,6 +151,9 @@ fn warn_dropped(user: &Entry, pack: &Entry, sink: &mut Sink) {
                 dropped.push("some of its `sink_params`".to_owned());
             }
         }
+    }
+    if pack.confirm == Some(true) && user.confirm != Some(true) {
+        dropped.push("the question before every call (`confirm: true`)".to_owned());
     }
     if pack.max_calls.is_some() && user.max_calls.is_none() {
         dropped.push("the budget (`max_calls`)".to_owned());

@@ -82,7 +82,7 @@ pub(crate) fn load_with(
     } else {
         Vec::new()
     };
-    let mut packs = Vec::new();
+    let mut packs: Vec<read::Pack> = Vec::new();
     for pack in chosen {
         let index = sources.add(format!("pack:{}", pack.name), pack.text);
         packs.push(read::pack_file(index, &sources, &mut sink));
@@ -92,17 +92,28 @@ pub(crate) fn load_with(
         let index = sources.add(format!("pack:{}", file.name), file.text);
         read::heuristics_file(index, &sources, &mut sink)
     });
+    let assertions = |files: &mut Vec<File>, packs: &mut Vec<read::Pack>| {
+        let of_files = files.iter_mut().map(|f| std::mem::take(&mut f.assertions));
+        let mut all: Vec<_> = of_files.flatten().collect();
+        let of_packs = packs.iter_mut().map(|p| std::mem::take(&mut p.assertions));
+        all.extend(of_packs.flatten());
+        all
+    };
+    let assertions = assertions(&mut files, &mut packs);
+    let (contracts, replaced) = layers::contracts(&mut files, packs, &mut sink);
     let (approval_path, approval_timeout_ms) = options::approval(&files, &mut sink);
     let policy = Policy {
+        assertions,
         files: sources.files().iter().map(|f| f.name.clone()).collect(),
-        contracts: layers::contracts(&mut files, packs, &mut sink),
+        contracts,
+        replaced,
         rules: rules(&mut files, &sources, &mut sink),
         heuristics,
         servers: servers(&mut files, &mut sink),
         audit_path: options::audit(&files, &mut sink),
         approval_path,
         approval_timeout_ms,
-        assertions: files.into_iter().flat_map(|f| f.assertions).collect(),
+        lists: files.into_iter().rev().flat_map(|f| f.lists).collect(),
     };
     let failed = sink.errors() > 0;
     let diagnostics = sink.finish(sources);
@@ -113,6 +124,14 @@ pub(crate) fn load_with(
         policy,
         warnings: diagnostics,
     })
+}
+
+/// The built-in heuristics, whether or not a policy uses them.
+pub(crate) fn builtin_heuristics() -> Option<bouncer_runtime::tools::Heuristics> {
+    let file = packs::heuristics()?;
+    let (mut sources, mut sink) = (SourceMap::default(), Sink::default());
+    let index = sources.add(file.name, file.text);
+    Some(read::heuristics_file(index, &sources, &mut sink))
 }
 
 /// The rules of all files in order, and the defaults that they agree on.

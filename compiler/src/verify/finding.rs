@@ -97,6 +97,8 @@ pub struct Example {
     pub arguments: String,
     /// Texts that untrusted tools returned before the call.
     pub untrusted: Vec<String>,
+    /// How often the same call was made before, in the same moment.
+    pub earlier_calls: u32,
     /// The verdict of the compiled policy.
     pub verdict: Verdict,
     /// The stage that decides, as `check` names it.
@@ -129,6 +131,10 @@ pub struct Finding {
 pub struct Report {
     /// The findings, by position, then code.
     pub findings: Vec<Finding>,
+    /// Steps of work that it took.
+    pub steps: u64,
+    /// Assertions that were proved.
+    pub proved: u32,
     /// Tools of the lock, and how many of them a contract or a rule covers.
     pub tools: Share,
     /// Arguments of the lock's tools, and how many of them the policy looks at.

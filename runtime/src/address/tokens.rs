@@ -331,7 +331,8 @@ fn word(word: &str, each: Emit<'_>) {
     let word = word
         .trim_end_matches(['.', ':', '!', '?', ']', '}', '…'])
         .trim_start_matches(['[', '.', ':']);
-    if word.len() < 4 {
+    // Most words are letters only, and no token is.
+    if word.len() < 4 || word.bytes().all(|b| b.is_ascii_alphabetic()) {
         return;
     }
     // `see:https://…`, `href=https://…`: the scheme begins behind what is no letter.

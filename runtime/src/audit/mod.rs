@@ -8,6 +8,7 @@
 mod redact;
 mod time;
 
+use crate::gate::Grounds;
 use crate::private::{private_directory, private_file};
 use crate::{Stage, Verdict};
 use serde::Serialize;
@@ -64,6 +65,11 @@ pub struct Entry<'a> {
     pub reason: &'a str,
     /// `file:line:column` of what decided.
     pub at: Option<&'a str>,
+    /// The destination that it is about, and where that was seen.
+    pub grounds: Option<&'a Grounds>,
+    /// How many pieces of what was read have been forgotten so far, so that a value that
+    /// was read may have counted as unproven.
+    pub forgotten: u64,
     /// What happens now.
     pub outcome: Outcome,
     /// Time from the whole message being read to this line.
@@ -107,9 +113,18 @@ struct Tail<'a> {
     code: &'a str,
     reason: &'a str,
     at: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grounds: Option<&'a Grounds>,
+    #[serde(skip_serializing_if = "is_zero")]
+    forgotten: u64,
     outcome: Outcome,
     plan: &'a str,
     latency_us: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Audit {
@@ -173,6 +188,8 @@ impl Audit {
             code: entry.code,
             reason: entry.reason,
             at: entry.at,
+            grounds: entry.grounds,
+            forgotten: entry.forgotten,
             outcome: entry.outcome,
             plan: &self.plan,
             latency_us: u64::try_from(entry.latency.as_micros()).unwrap_or(u64::MAX),

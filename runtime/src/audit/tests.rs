@@ -12,6 +12,8 @@ fn entry(arguments: Arguments<'_>) -> Entry<'_> {
         code: "sink_gate.unproven",
         reason: "because `a\nb`",
         at: Some("p.yaml:1:2"),
+        grounds: None,
+        forgotten: 0,
         outcome: Outcome::Blocked,
         latency: Duration::from_micros(12),
     }
@@ -111,4 +113,20 @@ fn writers_do_not_mix_their_lines() {
         }
     });
     assert_eq!(read(&path).len(), 200);
+}
+
+#[test]
+fn what_was_forgotten_is_said() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.jsonl");
+    let mut audit = Audit::open(&path, "c", "p").unwrap();
+    audit.write(&entry(Arguments::Absent)).unwrap();
+    let forgotten = Entry {
+        forgotten: 17,
+        ..entry(Arguments::Absent)
+    };
+    audit.write(&forgotten).unwrap();
+    let lines = read(&path);
+    assert_eq!(lines[0].get("forgotten"), None);
+    assert_eq!(lines[1]["forgotten"], 17);
 }

@@ -1,6 +1,7 @@
 //! The decision of one call: every stage, in order, and the strictest verdict.
 
 use super::budget::Attempts;
+use super::carried;
 use super::conversation::{Conversation, MAX_UNLISTED};
 use super::decision::{Cause, Decision};
 use super::eval::Evaluator;
@@ -11,8 +12,8 @@ use super::walk::{self, WalkError};
 use super::{Attempt, Call, Gate, write_tool_key};
 use crate::json::Reader;
 use crate::plan::format::{
-    CONTRACT_EXFILTRATING, CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_HAS_RULES, NONE,
-    Pos,
+    CONTRACT_CONFIRM, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS, CONTRACT_RESOLVE_SYMLINKS,
+    Constraint, Contract, META_HAS_RULES, NONE, Pos,
 };
 use crate::plan::{Corrupt, Tables, at, slice};
 use crate::tools::ToolDefinition;
@@ -50,6 +51,17 @@ pub(super) fn decide<'a>(
         ..
     } = conversation;
     let cause = match cause {
+        Found::Cause(Cause::Rule {
+            rule,
+            index,
+            bounded,
+            ..
+        }) => Cause::Rule {
+            rule,
+            index,
+            bounded,
+            carried: carried::origin(provenance, &scratch.culprit.value, &mut scratch.provenance),
+        },
         Found::Cause(cause) => cause,
         Found::Observed(at) => {
             let origin = sink::origin(
@@ -233,6 +245,7 @@ fn judge<'a>(
                 Some(index) => Some(at(tables.literal_sets, index)?),
             },
             on_tainted: on_tainted(contract),
+            optional: contract.is_some_and(|c| c.flags.get() & CONTRACT_OPTIONAL_SINKS != 0),
             approvals,
             server: call.server,
             tool: call.tool,
@@ -259,12 +272,29 @@ fn judge<'a>(
             strictest.offer(verdict, Stage::SinkGate, found);
         }
     }
+    let confirm = match contract {
+        Some(contract) => contract.flags.get() & CONTRACT_CONFIRM != 0,
+        None => derived.is_some_and(|derived| derived.consequential),
+    };
+    if confirm && !approved_once {
+        let at = contract.map(|contract| &contract.at);
+        strictest.offer(
+            Verdict::Ask,
+            Stage::Default,
+            Found::Cause(Cause::Confirm { at }),
+        );
+    }
     let decided = strictest.best;
     if let Found::Cause(Cause::Constraint(constraint)) = decided.2 {
         quote_constraint(tables, scratch, constraint)?;
     } else if decided.1 != Stage::SinkGate {
         scratch.culprit.param.clear();
         scratch.culprit.value.clear();
+        if let Found::Cause(Cause::Rule { index, .. }) = decided.2
+            && decided.0 != Verdict::Allow
+        {
+            carried::quote(tables, scratch, index)?;
+        }
     }
     Ok(decided)
 }
@@ -404,6 +434,7 @@ fn rule_stage<'a>(
                 rule: at(tables.rules, index)?,
                 index,
                 bounded,
+                carried: None,
             },
         )),
     })

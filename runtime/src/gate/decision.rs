@@ -7,7 +7,7 @@ use crate::plan::format::{Constraint, NONE, Pos, RateLimit, Rule};
 use crate::plan::slice;
 use crate::provenance::Origin;
 use crate::text::Quoted;
-use crate::{Stage, Verdict};
+use crate::{Label, Stage, Verdict};
 use std::fmt;
 
 /// The answer to one call. Borrows from the gate and the conversation.
@@ -44,11 +44,17 @@ pub(super) enum Cause<'a> {
         rule: &'a Rule,
         index: u32,
         bounded: bool,
+        /// Where the destination was seen that the rule's `carries_untrusted()` found.
+        carried: Option<(Label, Origin<'a>)>,
     },
     Fallback {
         destructive: bool,
         at: &'a Pos,
         bounded: bool,
+    },
+    /// A human decides on every call: the contract says so, or the heuristics.
+    Confirm {
+        at: Option<&'a Pos>,
     },
     NoDestination {
         at: Option<&'a Pos>,
@@ -178,6 +184,7 @@ impl<'a> Decision<'a> {
             }
             Cause::Rule { .. } => "rule.matched",
             Cause::Fallback { .. } => "rule.default",
+            Cause::Confirm { .. } => "default.confirm",
             Cause::NoDestination { .. } => "sink_gate.no_destination",
             Cause::Unproven { .. } => "sink_gate.unproven",
             Cause::Observed { .. } => "sink_gate.observed",
@@ -201,6 +208,7 @@ impl<'a> Decision<'a> {
             | Cause::Unpinned
             | Cause::Changed => None,
             Cause::MaxCalls { at, .. }
+            | Cause::Confirm { at }
             | Cause::NoDestination { at }
             | Cause::Unproven { at }
             | Cause::Observed { at, .. }
@@ -237,9 +245,10 @@ impl<'a> Decision<'a> {
             return Approvable::Never;
         }
         match self.cause {
-            Cause::Rule { .. } | Cause::Fallback { .. } | Cause::NoDestination { .. } => {
-                Approvable::ThisCall
-            }
+            Cause::Rule { .. }
+            | Cause::Fallback { .. }
+            | Cause::Confirm { .. }
+            | Cause::NoDestination { .. } => Approvable::ThisCall,
             Cause::Unproven { .. } | Cause::Observed { .. } | Cause::Tainted { .. } => {
                 Approvable::Destination(Question {
                     param: self.param,
@@ -327,13 +336,22 @@ impl fmt::Display for Reason<'_, '_> {
                     "argument {param} is {value}, which does not match /{pattern}/"
                 )
             }
-            Cause::Rule { rule, bounded, .. } => {
+            Cause::Rule {
+                rule,
+                bounded,
+                carried,
+                ..
+            } => {
                 if rule.reason.start.get() == NONE {
                     let tools = tables.text(&rule.tools).unwrap_or_default();
                     let action = self.0.verdict;
                     write!(f, "matched rule: tool {} action {action}", Quoted(tools))?;
                 } else {
                     f.write_str(tables.text(&rule.reason).unwrap_or_default())?;
+                }
+                if let Some((_, origin)) = &carried {
+                    write!(f, ": {param} carries {value}")?;
+                    from(f, Some(origin))?;
                 }
                 bounded_note(f, bounded)
             }
@@ -357,6 +375,13 @@ impl fmt::Display for Reason<'_, '_> {
                 )?;
                 bounded_note(f, bounded)
             }
+            Cause::Confirm { at: Some(_) } => {
+                write!(f, "every call of tool {tool} needs a human's consent")
+            }
+            Cause::Confirm { at: None } => write!(
+                f,
+                "tool {tool} goes by a name of tools that destroy, pay, book or change access, and no contract speaks of it"
+            ),
             Cause::NoDestination { .. } => {
                 write!(
                     f,

@@ -3,10 +3,12 @@
 mod approvals;
 mod budget;
 mod call;
+mod carried;
 mod conversation;
 mod decide;
 mod decision;
 mod eval;
+mod grounds;
 mod hasher;
 mod rows;
 mod scratch;
@@ -17,6 +19,7 @@ mod walk;
 pub use call::{Call, CallError, CallMessage};
 pub use conversation::{Conversation, DEFAULT_PROVENANCE_LIMIT};
 pub use decision::{Approvable, Decision, Permit, Position, Question};
+pub use grounds::{Grounds, Seen};
 
 use crate::Label;
 use crate::plan::{Corrupt, Plan};
@@ -35,6 +38,8 @@ pub struct Gate {
     tools: Vec<Tool>,
     /// From [`tool_key`] to an index into `tools`.
     names: HashMap<String, u32, Seeded>,
+    /// About how many bytes a conversation remembers of what it reads.
+    provenance_limit: usize,
     /// Whether any server's tools were ever pinned. Before that every tool that a call
     /// names counts as pinned: there is nothing to hold it against.
     listed: bool,
@@ -63,6 +68,7 @@ impl Gate {
             heuristics,
             tools: Vec::new(),
             names: HashMap::default(),
+            provenance_limit: DEFAULT_PROVENANCE_LIMIT,
             listed: false,
         }
     }
@@ -136,10 +142,16 @@ impl Gate {
         }
     }
 
+    /// Sets about how many bytes each further conversation remembers of what it reads,
+    /// with all that is needed to find it again. What is forgotten is unproven again.
+    pub const fn limit_provenance(&mut self, bytes: usize) {
+        self.provenance_limit = bytes;
+    }
+
     /// A fresh conversation: no budget used, nothing approved, nothing recorded.
     #[must_use]
     pub fn conversation(&self) -> Conversation {
-        Conversation::new(self.plan.tables(), DEFAULT_PROVENANCE_LIMIT)
+        Conversation::new(self.plan.tables(), self.provenance_limit)
     }
 
     /// Judges a call. `now_ms` is a monotonic clock in milliseconds; it only matters

@@ -4,7 +4,7 @@
 use crate::json;
 use crate::plan::Tables;
 use crate::plan::automaton::{Automaton, NfaScratch};
-use crate::plan::format::AUTOMATON_NFA;
+use crate::plan::format::{AUTOMATON_NFA, NONE};
 use crate::provenance;
 
 /// Distinct picks that are tried one by one. A call with more is judged by the
@@ -77,6 +77,9 @@ pub(super) struct EvalScratch {
     pub failed_constraint: Option<u32>,
     /// The value that failed it.
     pub failed_value: String,
+    /// The first destination that `carries_untrusted()` found, and the path it stands at.
+    pub carried: String,
+    pub carried_in: u32,
 }
 
 /// State of the rows.
@@ -133,6 +136,8 @@ impl Scratch {
                 nfa: NfaScratch::new(nfa_states),
                 failed_constraint: None,
                 failed_value: String::with_capacity(4096),
+                carried: String::with_capacity(256),
+                carried_in: NONE,
             },
             rows: RowScratch {
                 states: vec![super::rows::RowState::default(); tables.rows.len()],
@@ -159,6 +164,8 @@ impl EvalScratch {
         self.signatures.clear();
         self.nfa.reset();
         self.failed_constraint = None;
+        self.carried.clear();
+        self.carried_in = NONE;
         for quant in self.quant_touched.drain(..) {
             if let Some(count) = self.quants.get_mut(quant as usize) {
                 *count = 0;

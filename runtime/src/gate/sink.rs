@@ -215,6 +215,8 @@ pub(super) struct SinkGate<'g, 'p> {
     /// Trusted destinations; `None` for a derived contract.
     pub trusted: Option<&'p LiteralSet>,
     pub on_tainted: Verdict,
+    /// Declared sinks without a leaf mean that nothing is sent.
+    pub optional: bool,
     pub approvals: &'g Approvals,
     pub server: Option<&'g str>,
     pub tool: &'g str,
@@ -245,10 +247,11 @@ impl SinkGate<'_, '_> {
             any: false,
         };
         let is_scalar = |leaf: &&Leaf| !matches!(leaf.kind, LeafKind::Key { .. });
-        let declared = leaves
-            .iter()
-            .filter(is_scalar)
-            .any(|leaf| leaf.sink != NO_SINK);
+        let declared = self.optional
+            || leaves
+                .iter()
+                .filter(is_scalar)
+                .any(|leaf| leaf.sink != NO_SINK);
         if declared {
             for sink in 0..self.sinks.len() as u32 {
                 for leaf in leaves.iter().filter(|leaf| leaf.sink == sink) {
@@ -268,7 +271,7 @@ impl SinkGate<'_, '_> {
         }
         Ok(match pass.pending {
             Some(pending) => pending,
-            None if pass.any => SinkVerdict::Trusted,
+            None if pass.any || self.optional => SinkVerdict::Trusted,
             None => SinkVerdict::NoDestination,
         })
     }

@@ -184,6 +184,7 @@ pub(super) fn heuristics(tables: &Tables<'_>) -> Result<Option<Heuristics>, Corr
             untrusted_words: words(4)?,
             observed_words: words(5)?,
         },
+        consequential_words: words(6)?,
     }))
 }
 

@@ -178,7 +178,7 @@ pub(crate) fn hash_bytes(seed: u64, bytes: &[u8]) -> u64 {
 }
 
 /// Up to seven bytes as a little-endian word, the missing ones zero.
-fn tail_word(tail: &[u8]) -> u64 {
+pub(crate) fn tail_word(tail: &[u8]) -> u64 {
     // From four bytes up two overlapping reads do; what overlaps is the same.
     if let (Some(first), Some(last)) = (tail.first_chunk::<4>(), tail.last_chunk::<4>()) {
         let shift = (tail.len() - 4) * 8;

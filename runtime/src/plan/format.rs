@@ -342,7 +342,7 @@ pub const VIEW_HOST: u32 = 1;
 pub const VIEW_DOMAIN: u32 = 2;
 /// How many leaves the path has.
 pub const VIEW_COUNT: u32 = 3;
-/// The provenance of the leaf.
+/// The provenance of the leaf, and of the destinations inside it.
 pub const VIEW_PROVENANCE: u32 = 4;
 /// Attempts of the tool; only on the path [`NONE`].
 pub const VIEW_CALLS: u32 = 5;
@@ -396,6 +396,9 @@ pub const TEST_TYPE: u32 = 6;
 pub const TEST_WITHIN: u32 = 7;
 /// The provenance is in the set `operand`: bit 0 trusted, 1 observed, 2 untrusted, 3 unproven.
 pub const TEST_PROVENANCE: u32 = 8;
+/// A destination-shaped token inside the leaf is untrusted or observed; only under
+/// [`VIEW_PROVENANCE`].
+pub const TEST_CARRIES_UNTRUSTED: u32 = 9;
 
 record! {
     /// The atoms that a test's outcome raises; each is [`NONE`], an index into
@@ -505,6 +508,10 @@ pub const CONTRACT_EXFILTRATING: u32 = 1;
 pub const CONTRACT_RESOLVE_SYMLINKS: u32 = 2;
 /// [`Contract::flags`]: the contract labels its outputs.
 pub const CONTRACT_OUTPUTS: u32 = 4;
+/// [`Contract::flags`]: a call in which no declared sink has a leaf sends nothing out.
+pub const CONTRACT_OPTIONAL_SINKS: u32 = 8;
+/// [`Contract::flags`]: a human decides on every call.
+pub const CONTRACT_CONFIRM: u32 = 16;
 
 record! {
     /// A sink of a contract.
@@ -668,7 +675,8 @@ pub const AUTOMATON_NFA: u32 = 1;
 record! {
     /// A word of the heuristics.
     HeuristicWord {
-        /// 0 sink name, 1 sink word, 2 sink format, 3 destructive, 4 untrusted, 5 observed.
+        /// 0 sink name, 1 sink word, 2 sink format, 3 destructive, 4 untrusted, 5 observed,
+        /// 6 consequential.
         kind: U32,
         /// The word.
         word: Str,

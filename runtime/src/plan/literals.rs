@@ -4,6 +4,7 @@
 
 use super::format::{LITERAL_NULL, LiteralSet, LiteralSlot, NONE, Range};
 use super::{Corrupt, Tables, slice};
+use crate::json::tail_word;
 
 /// The hash of a key. Not keyed: only the policy's author chooses what is stored, and
 /// a probe costs at most one pass over the slots that author filled.
@@ -13,16 +14,12 @@ pub fn hash(kind: u32, key: &[u8]) -> u64 {
     // matters more than throughput.
     const K: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut state = K ^ (u64::from(kind) << 32) ^ key.len() as u64;
-    let mut chunks = key.chunks_exact(8);
-    for chunk in &mut chunks {
-        let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
+    let (words, tail) = key.as_chunks::<8>();
+    for word in words {
+        let word = u64::from_le_bytes(*word);
         state = (state ^ word).wrapping_mul(K).rotate_left(29);
     }
-    let mut tail = [0; 8];
-    for (slot, byte) in tail.iter_mut().zip(chunks.remainder()) {
-        *slot = *byte;
-    }
-    state = (state ^ u64::from_le_bytes(tail)).wrapping_mul(K);
+    state = (state ^ tail_word(tail)).wrapping_mul(K);
     state ^= state >> 32;
     state = state.wrapping_mul(K);
     state ^ (state >> 29)

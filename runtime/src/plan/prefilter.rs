@@ -85,11 +85,16 @@ fn rare_bytes_stand(needle: &Needle, piece: &[u8], next: &[u8]) -> bool {
     };
     let (blocks, _) = piece.as_chunks::<BLOCK>();
     let (nexts, _) = next.as_chunks::<BLOCK>();
-    let whole = blocks.len().min(nexts.len());
     let pairs = blocks.iter().zip(nexts);
     let hit = pairs.fold(0, |hit, (block, next)| hit | any(block, next));
-    let block = padded(piece.get(whole * BLOCK..).unwrap_or_default());
-    let next = padded(next.get(whole * BLOCK..).unwrap_or_default());
+    // The rest of a longer piece is looked at together with bytes before it, which costs
+    // less than a copy. A pair is lost only where there is no next byte: at the very end.
+    let pairs = piece.get(..next.len()).unwrap_or_default();
+    if let (Some(block), Some(next)) = (pairs.last_chunk(), next.last_chunk()) {
+        return hit | any(block, next) != 0;
+    }
+    let block = padded(pairs);
+    let next = padded(next);
     hit | any(&block, &next) != 0
 }
 

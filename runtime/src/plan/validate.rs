@@ -6,7 +6,7 @@
 use super::automaton::Automaton;
 use super::format::{
     AUTOMATON_DFA, AUTOMATON_NFA, GLOB_NATIVE, NONE, Pos, QUANT_BIT, Range, Section, Str,
-    TEST_PROVENANCE, TEST_WITHIN, VIEW_CALLS, VIEW_SQL_TABLE, VIEW_SQL_VERB,
+    TEST_CARRIES_UNTRUSTED, TEST_WITHIN, VIEW_CALLS, VIEW_SQL_TABLE, VIEW_SQL_VERB,
 };
 use super::{LoadError, Plan, Tables, slice};
 use crate::{Label, Verdict};
@@ -287,7 +287,7 @@ impl<'t, 'p> Check<'t, 'p> {
                         .is_some_and(|list| self.listed_texts(list))
                 })
             };
-            let ok = test.kind.get() <= TEST_PROVENANCE
+            let ok = test.kind.get() <= TEST_CARRIES_UNTRUSTED
                 && within
                 && self.text(&test.text)
                 && (test.test.get() as usize) < t.tests.len();
@@ -387,7 +387,7 @@ impl<'t, 'p> Check<'t, 'p> {
         let ok = t
             .heuristic_words
             .iter()
-            .all(|word| word.kind.get() <= 5 && self.text(&word.word));
+            .all(|word| word.kind.get() <= 6 && self.text(&word.word));
         ensure(ok, Section::HeuristicWords)?;
         let ok = t.servers.iter().all(|server| {
             self.text(&server.name) && self.text(&server.json) && self.pos(&server.at)

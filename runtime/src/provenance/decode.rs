@@ -24,12 +24,17 @@ pub(super) fn hidden(text: &str, mut each: impl FnMut(String)) {
 /// text that has both.
 fn spelt_out(text: &str) -> Option<String> {
     let has = |word: &[u8]| {
-        let mut windows = text.as_bytes().windows(word.len());
-        windows.any(|window| window.eq_ignore_ascii_case(word))
+        let mut spaces = memchr::memchr_iter(b' ', text.as_bytes());
+        spaces.any(|at| {
+            let here = text.as_bytes().get(at..at + word.len());
+            here.is_some_and(|here| here.eq_ignore_ascii_case(word))
+        })
     };
     let bare = has(b" dot ") && has(b" at ");
     let bracketed = || {
-        text.match_indices([')', ']', '}', '>']).any(|(at, _)| {
+        let closing = |b: &u8| matches!(b, b')' | b']' | b'}' | b'>');
+        let mut places = text.bytes().enumerate().filter(|(_, b)| closing(b));
+        places.any(|(at, _)| {
             let before = text.get(..at).unwrap_or_default().trim_end().as_bytes();
             let ends = |word: &[u8]| {
                 let tail = before.get(before.len().saturating_sub(word.len())..);
@@ -134,10 +139,11 @@ fn base64_runs(text: &str, each: &mut impl FnMut(String)) {
     let mut joined_to = 0;
     let mut i = 0;
     while i < bytes.len() {
-        if !in_run(i) {
-            i += 1;
-            continue;
-        }
+        let rest = bytes.get(i..).unwrap_or_default();
+        let Some(outside) = rest.iter().position(|b| sextet(*b).is_some()) else {
+            break;
+        };
+        i += outside;
         let start = i;
         while in_run(i) {
             i += 1;

@@ -1,17 +1,19 @@
 //! Recorded destination tokens, and which of them stand inside a given text.
 //!
-//! Every token is found by a hash of its bytes. A text that is asked about gets one
-//! row of running hashes, from which the hash of any part of it follows in constant
-//! time; a part is only looked at where three bytes agree with the start of a token,
-//! and only at lengths that tokens starting so have. Asking does not allocate once
-//! the caller's buffer has grown to the text's length.
+//! Every token is found by a hash of its bytes. A text that is asked about gets one row of
+//! running hashes, from which the hash of any part of it follows in constant time. Tokens
+//! of every kind begin and end where letters and digits do ([`token_stands_at`]), so only
+//! parts between such places are looked at, and of these only parts whose first bytes and
+//! whose length some token has. Asking does not allocate once the caller's buffer has
+//! grown to the text's length.
 //!
 //! Knows nothing of what a token means beyond where it may stand.
 
-use super::store::Mark;
+use super::lists::Lists;
+use super::store::{Hit, Mark};
 use crate::Label;
 use crate::address::{TokenKind, token_stands_at};
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 
 /// Shorter tokens identify nobody and are not kept.
@@ -19,6 +21,10 @@ pub(super) const MIN_TOKEN_BYTES: usize = 3;
 /// Longer tokens are data (an image written as a URL), not kept, and counted as
 /// dropped: a few of them would push out all others.
 pub(super) const MAX_TOKEN_BYTES: usize = 8 * 1024;
+
+/// How many first bytes of a token lead to its length. A token has the longest head that
+/// it fills, so that `https://` leads to few lengths.
+const HEADS: [usize; 3] = [MIN_TOKEN_BYTES, 8, 16];
 
 /// How a token is compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,20 +36,19 @@ pub(super) enum Shape {
 }
 
 struct Entry {
-    start: usize,
-    len: usize,
+    start: u32,
+    len: u16,
     shape: Shape,
     label: Label,
-    mark: Mark,
-    /// Another entry with the same hash.
-    next: Option<u32>,
+    /// Number of the mark.
+    mark: u32,
 }
 
-/// The first token found in an observed and in an untrusted piece.
+/// The first piece found of those that are observed and of those that are untrusted.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Found<'a> {
-    pub(super) observed: Option<&'a Mark>,
-    pub(super) untrusted: Option<&'a Mark>,
+    pub(super) observed: Option<Hit<'a>>,
+    pub(super) untrusted: Option<Hit<'a>>,
 }
 
 impl<'a> Found<'a> {
@@ -51,33 +56,46 @@ impl<'a> Found<'a> {
         self.observed.is_some() && self.untrusted.is_some()
     }
 
-    fn note(&mut self, label: Label, mark: &'a Mark) {
+    fn note(&mut self, label: Label, hit: Hit<'a>) {
         match label {
             Label::Trusted => {}
-            Label::Observed => self.observed = self.observed.or(Some(mark)),
-            Label::Untrusted => self.untrusted = self.untrusted.or(Some(mark)),
+            Label::Observed => self.observed = self.observed.or(Some(hit)),
+            Label::Untrusted => self.untrusted = self.untrusted.or(Some(hit)),
         }
     }
 }
 
-/// The recorded tokens.
+/// The recorded tokens, in generations: the oldest can be forgotten.
 pub(super) struct Index {
+    generations: VecDeque<Generation>,
+    limit: usize,
+    hasher: Hasher,
+}
+
+/// Bytes of tokens in one generation: their offsets have 32 bits, and the numbers of tokens
+/// of at least three bytes 30.
+const MAX_TEXT: usize = 1 << 31;
+
+struct Generation {
     text: Vec<u8>,
     entries: Vec<Entry>,
-    /// From a hash to the newest entry that has it.
-    by_hash: HashMap<u64, u32>,
-    /// From the first three bytes of tokens to the lengths of those tokens, ascending.
-    lengths: HashMap<[u8; 3], Vec<u32>>,
-    /// One bit for each hashed start of a token: almost every place of a text is
-    /// passed by with this alone.
-    starts: Vec<u64>,
-    base: u64,
+    /// Tokens of one piece share one.
+    marks: Vec<Mark>,
+    /// From the hash of a token to its entries.
+    tokens: Lists,
+    /// From the hash of a head to the lengths of tokens.
+    lengths: Lists,
     overhead: usize,
+}
+
+/// Hashes whose base is secret, so that nobody can write tokens that collide.
+struct Hasher {
+    base: u64,
+    secret: u64,
 }
 
 /// A Mersenne prime, for hashes that are easily reduced.
 const PRIME: u64 = (1 << 61) - 1;
-const START_BITS: usize = 1 << 16;
 
 const fn reduce(wide: u128) -> u64 {
     let low = (wide as u64) & PRIME;
@@ -86,155 +104,137 @@ const fn reduce(wide: u128) -> u64 {
     if sum >= PRIME { sum - PRIME } else { sum }
 }
 
-const fn step(hash: u64, base: u64, byte: u8) -> u64 {
-    // Plus one, so that a leading zero byte counts.
-    reduce(hash as u128 * base as u128 + byte as u128 + 1)
-}
-
-const fn start_bit(head: [u8; 3]) -> (usize, u64) {
-    let [a, b, c] = head;
-    let mixed = u32::from_le_bytes([a, b, c, 0]).wrapping_mul(0x9e37_79b1) >> 16;
-    let bit = mixed as usize % START_BITS;
-    (bit / 64, 1 << (bit % 64))
-}
-
-impl Index {
-    /// An empty index.
-    pub(super) fn new() -> Self {
-        // Secret, so that nobody can write tokens that collide.
-        let base = (1 << 32) + RandomState::new().hash_one(0_u8) % (PRIME - (1 << 33));
+impl Hasher {
+    fn new() -> Self {
+        let random = RandomState::new();
         Self {
-            text: Vec::new(),
-            entries: Vec::new(),
-            by_hash: HashMap::new(),
-            lengths: HashMap::new(),
-            starts: vec![0; START_BITS / 64],
-            base,
-            overhead: 0,
+            base: (1 << 32) + random.hash_one(0_u8) % (PRIME - (1 << 33)),
+            secret: random.hash_one(1_u8) | 1,
         }
     }
 
+    const fn step(&self, hash: u64, byte: u8) -> u64 {
+        // Plus one, so that a leading zero byte counts.
+        reduce(hash as u128 * self.base as u128 + byte as u128 + 1)
+    }
+
     fn hash(&self, text: &[u8]) -> u64 {
-        text.iter()
-            .fold(0, |hash, byte| step(hash, self.base, *byte))
+        text.iter().fold(0, |hash, byte| self.step(hash, *byte))
+    }
+
+    /// Spreads a hash over all bits; heads of different lengths are kept apart.
+    const fn spread(&self, hash: u64, len: usize) -> u64 {
+        let wide = (hash ^ (len as u64) << 56) as u128 * self.secret as u128;
+        (wide as u64 ^ (wide >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    /// Before each byte of a text, and at its end: the hash of what precedes, and the
+    /// power of the base that goes with its length.
+    fn row(&self, text: &[u8], row: &mut Vec<(u64, u64)>) {
+        row.clear();
+        row.reserve(text.len() + 1);
+        let mut running = (0, 1);
+        row.push(running);
+        for byte in text {
+            running = (
+                self.step(running.0, *byte),
+                reduce(u128::from(running.1) * u128::from(self.base)),
+            );
+            row.push(running);
+        }
+    }
+}
+
+/// The hash of a part of the text that `row` is of.
+fn part_hash(row: &[(u64, u64)], start: usize, end: usize) -> Option<u64> {
+    let (before, _) = *row.get(start)?;
+    let (whole, _) = *row.get(end)?;
+    let (_, power) = *row.get(end.checked_sub(start)?)?;
+    let before = reduce(u128::from(before) * u128::from(power));
+    Some(if whole >= before {
+        whole - before
+    } else {
+        whole + PRIME - before
+    })
+}
+
+impl Index {
+    /// An empty index that keeps about `limit` bytes.
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            generations: VecDeque::new(),
+            limit,
+            hasher: Hasher::new(),
+        }
     }
 
     /// Keeps a token, unless it is kept already with this label.
     pub(super) fn add(&mut self, token: &str, shape: Shape, label: Label, mark: &Mark) {
-        let bytes = token.as_bytes();
-        let Some(head) = bytes.first_chunk::<3>() else {
+        let token = token.as_bytes();
+        let Some(head) = HEADS.iter().rfind(|head| token.len() >= **head) else {
             return;
         };
-        let (Ok(id), Ok(len)) = (
-            u32::try_from(self.entries.len()),
-            u32::try_from(bytes.len()),
-        ) else {
-            return;
-        };
-        let hash = self.hash(bytes);
-        let newest = self.by_hash.get(&hash).copied();
-        let known = self.chain(newest).any(|entry| {
-            entry.shape == shape && entry.label == label && self.bytes_of(entry) == bytes
-        });
-        if known {
-            return;
+        let hash = self.hasher.hash(token);
+        let hash = self.hasher.spread(hash, 0);
+        let full = self
+            .generations
+            .back()
+            .is_none_or(|newest| newest.bytes() > self.limit / 2 || newest.text.len() > MAX_TEXT);
+        if full {
+            self.generations.push_back(Generation::new(self.limit / 2));
         }
-        if shape != Shape::Digits {
-            let (word, bit) = start_bit(*head);
-            if let Some(word) = self.starts.get_mut(word) {
-                *word |= bit;
-            }
-            let lengths = self.lengths.entry(*head).or_default();
-            if let Err(at) = lengths.binary_search(&len) {
-                lengths.insert(at, len);
-                self.overhead += size_of::<u32>() + 48;
-            }
+        if let Some(newest) = self.generations.back_mut()
+            && newest.add(token, hash, shape, label, mark)
+            && shape != Shape::Digits
+        {
+            let head = token.get(..*head).unwrap_or_default();
+            let hash = self.hasher.spread(self.hasher.hash(head), head.len());
+            newest.add_length(hash, token.len());
         }
-        self.overhead += Self::cost(mark);
-        self.entries.push(Entry {
-            start: self.text.len(),
-            len: bytes.len(),
-            shape,
-            label,
-            mark: mark.clone(),
-            next: newest,
-        });
-        self.text.extend_from_slice(bytes);
-        self.by_hash.insert(hash, id);
     }
 
-    fn cost(mark: &Mark) -> usize {
-        size_of::<Entry>() + 3 * size_of::<usize>() + mark.cost()
-    }
-
-    fn chain(&self, newest: Option<u32>) -> impl Iterator<Item = &Entry> {
-        let get = |id: Option<u32>| self.entries.get(id? as usize);
-        std::iter::successors(get(newest), move |entry| get(entry.next))
-    }
-
-    fn bytes_of(&self, entry: &Entry) -> &[u8] {
-        self.text
-            .get(entry.start..entry.start + entry.len)
-            .unwrap_or_default()
-    }
-
-    /// Notes which tokens stand inside `text`. Linear in the text for ordinary tokens,
-    /// at worst its length times the number of token lengths. `hashes` is a buffer.
+    /// Notes which tokens stand inside `text`. Linear in the text for ordinary tokens, at
+    /// worst its length times the number of token lengths. `row` is a buffer.
     pub(super) fn find_in<'a>(
         &'a self,
         text: &str,
-        hashes: &mut Vec<(u64, u64)>,
+        row: &mut Vec<(u64, u64)>,
         found: &mut Found<'a>,
     ) {
-        if self.entries.is_empty() || found.complete() {
+        if self.generations.is_empty() || found.complete() {
             return;
         }
         let bytes = text.as_bytes();
-        // Before each byte, and at the end: the hash of what precedes, and base^length.
-        hashes.clear();
-        hashes.reserve(bytes.len() + 1);
-        let mut running = (0, 1);
-        hashes.push(running);
-        for byte in bytes {
-            running = (
-                step(running.0, self.base, *byte),
-                reduce(u128::from(running.1) * u128::from(self.base)),
-            );
-            hashes.push(running);
-        }
-        for (at, head) in bytes.array_windows::<3>().enumerate() {
-            let (word, bit) = start_bit(*head);
-            if self.starts.get(word).is_none_or(|word| word & bit == 0) {
-                continue;
-            }
-            let Some(lengths) = self.lengths.get(head) else {
-                continue;
-            };
-            for len in lengths {
-                let end = at + *len as usize;
-                let Some(part) = bytes.get(at..end) else {
+        self.hasher.row(bytes, row);
+        let joins = |at: Option<usize>| {
+            at.and_then(|at| bytes.get(at))
+                .is_some_and(u8::is_ascii_alphanumeric)
+        };
+        for at in (0..bytes.len()).filter(|at| !joins(at.checked_sub(1))) {
+            for head in HEADS {
+                let Some(hash) = part_hash(row, at, at + head) else {
                     break;
                 };
-                let (Some(before), Some((to, power))) = (
-                    hashes.get(at),
-                    hashes
-                        .get(*len as usize)
-                        .map(|h| h.1)
-                        .and_then(|power| hashes.get(end).map(|h| (h.0, power))),
-                ) else {
-                    break;
-                };
-                let hash = (to + PRIME - reduce(u128::from(before.0) * u128::from(power))) % PRIME;
-                for entry in self.chain(self.by_hash.get(&hash).copied()) {
-                    if let Shape::Token(kind) = entry.shape
-                        && self.bytes_of(entry) == part
-                        && token_stands_at(kind, text, at, end)
-                    {
-                        found.note(entry.label, &entry.mark);
+                let head = self.hasher.spread(hash, head);
+                for generation in &self.generations {
+                    for len in generation.lengths.all(head) {
+                        let end = at + len as usize;
+                        if joins(Some(end)) {
+                            continue;
+                        }
+                        let Some(hash) = part_hash(row, at, end) else {
+                            continue;
+                        };
+                        let hash = self.hasher.spread(hash, 0);
+                        let part = bytes.get(at..end).unwrap_or_default();
+                        generation.note(hash, part, found, |shape| match shape {
+                            Shape::Token(kind) => token_stands_at(kind, text, at, end),
+                            Shape::Digits => false,
+                        });
+                        if found.complete() {
+                            return;
+                        }
                     }
-                }
-                if found.complete() {
-                    return;
                 }
             }
         }
@@ -242,34 +242,116 @@ impl Index {
 
     /// Notes whether these digits are kept.
     pub(super) fn find_digits<'a>(&'a self, digits: &str, found: &mut Found<'a>) {
-        let hash = self.hash(digits.as_bytes());
-        for entry in self.chain(self.by_hash.get(&hash).copied()) {
-            if entry.shape == Shape::Digits && self.bytes_of(entry) == digits.as_bytes() {
-                found.note(entry.label, &entry.mark);
-            }
+        let hash = self.hasher.spread(self.hasher.hash(digits.as_bytes()), 0);
+        for generation in &self.generations {
+            generation.note(hash, digits.as_bytes(), found, |shape| {
+                shape == Shape::Digits
+            });
         }
     }
 
-    /// Forgets the older half. Returns how many.
-    pub(super) fn forget_half(&mut self) -> u64 {
-        let kept = self.entries.len() / 2;
-        let forgotten = self.entries.len() - kept;
-        let mut fresh = Self {
-            base: self.base,
-            ..Self::new()
-        };
-        for entry in self.entries.iter().skip(forgotten) {
-            if let Ok(token) = std::str::from_utf8(self.bytes_of(entry)) {
-                fresh.add(token, entry.shape, entry.label, &entry.mark);
-            }
+    /// Forgets the oldest tokens if there are too many. Returns how many.
+    pub(super) fn stay_bounded(&mut self) -> u64 {
+        let mut forgotten = 0;
+        while self.bytes() > self.limit
+            && let Some(oldest) = self.generations.pop_front()
+        {
+            forgotten += oldest.entries.len() as u64;
         }
-        *self = fresh;
-        forgotten as u64
+        forgotten
     }
 
     /// Bytes held.
-    pub(super) const fn bytes(&self) -> usize {
-        self.text.len() + self.overhead
+    pub(super) fn bytes(&self) -> usize {
+        self.generations.iter().map(Generation::bytes).sum()
+    }
+}
+
+impl Generation {
+    fn new(limit: usize) -> Self {
+        // A token costs about a hundred bytes.
+        Self {
+            text: Vec::new(),
+            entries: Vec::new(),
+            marks: Vec::new(),
+            tokens: Lists::new(limit / 100),
+            lengths: Lists::new(limit / 1000),
+            overhead: size_of::<Self>(),
+        }
+    }
+
+    /// Returns whether the token is new.
+    fn add(&mut self, token: &[u8], hash: u64, shape: Shape, label: Label, mark: &Mark) -> bool {
+        let known = self
+            .entries_of(hash, token)
+            .any(|entry| entry.shape == shape && entry.label == label);
+        let (Ok(id), Ok(start), Ok(len)) = (
+            u32::try_from(self.entries.len()),
+            u32::try_from(self.text.len()),
+            u16::try_from(token.len()),
+        ) else {
+            return false;
+        };
+        if known {
+            return false;
+        }
+        self.text.extend_from_slice(token);
+        self.overhead += size_of::<Entry>();
+        if self.marks.last().is_none_or(|last| !last.is(mark)) {
+            self.overhead += mark.cost();
+            self.marks.push(mark.clone());
+        }
+        self.entries.push(Entry {
+            start,
+            len,
+            shape,
+            label,
+            mark: (self.marks.len() - 1) as u32,
+        });
+        self.tokens.append(hash, id);
+        true
+    }
+
+    fn add_length(&mut self, head: u64, len: usize) {
+        let Ok(len) = u32::try_from(len) else { return };
+        if !self.lengths.all(head).any(|known| known == len) {
+            self.lengths.append(head, len);
+        }
+    }
+
+    fn entries_of(&self, hash: u64, token: &[u8]) -> impl Iterator<Item = &Entry> {
+        self.tokens
+            .all(hash)
+            .filter_map(|id| self.entries.get(id as usize))
+            .filter(move |entry| self.token(entry) == token)
+    }
+
+    fn token(&self, entry: &Entry) -> &[u8] {
+        let start = entry.start as usize;
+        self.text
+            .get(start..start + usize::from(entry.len))
+            .unwrap_or_default()
+    }
+
+    fn note<'a>(
+        &'a self,
+        hash: u64,
+        token: &[u8],
+        found: &mut Found<'a>,
+        fits: impl Fn(Shape) -> bool,
+    ) {
+        for entry in self.entries_of(hash, token) {
+            if fits(entry.shape)
+                && let Some(mark) = self.marks.get(entry.mark as usize)
+            {
+                let excerpt = std::str::from_utf8(self.token(entry)).unwrap_or_default();
+                found.note(entry.label, Hit { mark, excerpt });
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.text.len() + self.tokens.bytes() + self.lengths.bytes() + self.overhead
     }
 }
 
@@ -303,17 +385,18 @@ pub(super) fn digits(text: &str, buffer: &mut String, mut each: impl FnMut(&str)
             buffer.push(char::from(byte));
             continue;
         }
+        if buffer.is_empty() {
+            continue;
+        }
         if gap == 0 && broken {
             // The end of a run that is only a part of the sequence.
             emit(buffer.get(run..));
         }
         if matches!(byte, b' ' | b'-' | b'.' | b'/' | b'(' | b')') && gap < 2 {
-            if gap == 0 && !broken && !buffer.is_empty() {
+            if gap == 0 && !broken {
                 emit(Some(buffer.as_str()));
             }
-            if !buffer.is_empty() {
-                gap += 1;
-            }
+            gap += 1;
             continue;
         }
         emit(Some(buffer.as_str()));

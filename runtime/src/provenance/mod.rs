@@ -14,8 +14,12 @@
 //! knows nothing of plans, calls or verdicts.
 
 mod decode;
+mod filter;
+mod grams;
 mod index;
 mod labels;
+mod leaves;
+mod lists;
 mod names;
 mod reading;
 mod record;
@@ -28,14 +32,18 @@ pub use labels::{FieldRule, LabelStep, OutputLabels};
 
 use crate::{Label, address, text};
 use index::{Found, Index, MAX_TOKEN_BYTES, MIN_TOKEN_BYTES, Shape};
+use leaves::Leaves;
 use names::Names;
 use record::Recorder;
 use serde_json::Value;
 use std::fmt;
-use store::{Leaves, Mark, Texts};
+use std::time::SystemTime;
+use store::{Hit, Mark, Texts};
 
 /// Shorter destinations, in characters, are not looked for inside texts.
 const MIN_CHARS: usize = 6;
+/// At the bound, about one part in so many of the texts is forgotten at once.
+const GENERATIONS: usize = 4;
 /// How often a text that hides inside a hidden text is looked for.
 const MAX_HIDING: u32 = 3;
 
@@ -48,6 +56,7 @@ pub struct Provenance {
     untrusted: Texts,
     tokens: Index,
     order: u64,
+    time: u64,
     dropped: u64,
     folded: String,
     spare: String,
@@ -74,10 +83,15 @@ pub struct Origin<'a> {
     pub tool: &'a str,
     /// The number of the call in the conversation.
     pub call: u64,
+    /// When it was recorded, in milliseconds of Unix time.
+    pub time: u64,
     /// The field, such as `structuredContent.items[0].email` or `content[0].text`.
     /// Ends in ` (name)` where a member's name said it, in `[*]` where it spans
     /// several elements, and in ` (decoded)` where it was written in another form.
     pub field: &'a str,
+    /// What stands there: the destination and a little of what is around it, in canonical
+    /// form and lower case, or the token that was found in the destination.
+    pub excerpt: &'a str,
 }
 
 /// What is known of a destination. Of several pieces with one label, one is named.
@@ -125,6 +139,11 @@ impl fmt::Debug for Scratch {
     }
 }
 
+fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis().try_into().unwrap_or(u64::MAX))
+}
+
 /// Whether the destination tokens of a piece are kept beside its text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tokens {
@@ -145,6 +164,8 @@ impl fmt::Debug for Provenance {
         f.debug_struct("Provenance")
             .field("limit", &self.limit)
             .field("recorded_bytes", &self.recorded_bytes())
+            .field("text_bytes", &self.text_bytes())
+            .field("token_bytes", &self.tokens.bytes())
             .field("dropped", &self.dropped)
             .finish_non_exhaustive()
     }
@@ -162,10 +183,11 @@ impl Provenance {
             limit: limit_bytes,
             names: Names::new(limit_bytes / 40),
             trusted: Leaves::default(),
-            observed: Texts::default(),
-            untrusted: Texts::default(),
-            tokens: Index::new(),
+            observed: Texts::new(limit_bytes / 8 * 5 / GENERATIONS),
+            untrusted: Texts::new(limit_bytes / 8 * 5 / GENERATIONS),
+            tokens: Index::new(limit_bytes / 4),
             order: 0,
+            time: 0,
             dropped: 0,
             folded: String::new(),
             spare: String::new(),
@@ -180,6 +202,7 @@ impl Provenance {
     /// untrusted. `labels` apply to what a tool returns; errors and `_meta` are always
     /// untrusted. Linear in the size of the result.
     pub fn record_result(&mut self, source: &Source<'_>, labels: &OutputLabels, result: &Value) {
+        self.time = unix_ms();
         let name = self.names.id(source.server, source.tool);
         Recorder::new(self, name, source.call).result(labels, result);
         self.shrink_buffers();
@@ -188,9 +211,11 @@ impl Provenance {
     /// Records one text. With [`Label::Trusted`], the whole text vouches for a
     /// destination that is equal to it.
     pub fn record_text(&mut self, source: &Source<'_>, field: &str, text: &str, label: Label) {
+        self.time = unix_ms();
         let mark = Mark {
             name: self.names.id(source.server, source.tool),
             call: source.call,
+            time: self.time,
             field: field
                 .get(..field.floor_char_boundary(256))
                 .unwrap_or_default()
@@ -221,7 +246,9 @@ impl Provenance {
         }
         // No destination that is looked for fits into a shorter text.
         if folded.chars().nth(MIN_CHARS - 1).is_some() {
-            let most = folded.floor_char_boundary(self.text_share() / 2);
+            // With its index, a text takes five times its length.
+            let most = (self.text_share() / 8).min(store::MAX_PIECE);
+            let most = folded.floor_char_boundary(most);
             if most < folded.len() {
                 folded.truncate(most);
                 self.note_dropped(1);
@@ -271,8 +298,8 @@ impl Provenance {
 
     /// What is known of a destination, given as it would be forwarded.
     ///
-    /// Searches all of the kept text; linear in it at the speed of a byte search.
-    /// Does not allocate (see [`Scratch`]).
+    /// Takes time for the destination, however much was recorded. Does not allocate (see
+    /// [`Scratch`]).
     pub fn evidence(&self, destination: &str, scratch: &mut Scratch) -> Evidence<'_> {
         let Scratch {
             folded,
@@ -296,14 +323,14 @@ impl Provenance {
             self.look_for(reading, hashes, &mut found);
         }
         Evidence {
-            trusted: trusted.map(|mark| self.origin(mark)),
-            observed: found.observed.map(|mark| self.origin(mark)),
-            untrusted: found.untrusted.map(|mark| self.origin(mark)),
+            trusted: trusted.map(|hit| self.origin(hit)),
+            observed: found.observed.map(|hit| self.origin(hit)),
+            untrusted: found.untrusted.map(|hit| self.origin(hit)),
             incomplete: self.dropped > 0,
         }
     }
 
-    fn vouches(&self, destination: &str) -> Option<&Mark> {
+    fn vouches(&self, destination: &str) -> Option<Hit<'_>> {
         if destination.contains(char::is_control) {
             return None;
         }
@@ -324,19 +351,21 @@ impl Provenance {
         }
     }
 
-    fn origin<'a>(&'a self, mark: &'a Mark) -> Origin<'a> {
-        let (server, tool) = self.names.get(mark.name);
+    fn origin<'a>(&'a self, hit: Hit<'a>) -> Origin<'a> {
+        let (server, tool) = self.names.get(hit.mark.name);
         Origin {
             server,
             tool,
-            call: mark.call,
-            field: &mark.field,
+            call: hit.mark.call,
+            time: hit.mark.time,
+            field: &hit.mark.field,
+            excerpt: hit.excerpt,
         }
     }
 
     /// About how many bytes are kept, with what is needed to find and name them.
     #[must_use]
-    pub const fn recorded_bytes(&self) -> usize {
+    pub fn recorded_bytes(&self) -> usize {
         self.text_bytes() + self.tokens.bytes() + self.trusted.bytes() + self.names.bytes()
     }
 
@@ -350,7 +379,7 @@ impl Provenance {
         self.dropped = self.dropped.saturating_add(count);
     }
 
-    const fn text_bytes(&self) -> usize {
+    fn text_bytes(&self) -> usize {
         self.observed.bytes() + self.untrusted.bytes()
     }
 
@@ -359,47 +388,30 @@ impl Provenance {
     }
 
     fn stay_bounded(&mut self) {
-        if self.text_bytes() > self.text_share() {
-            self.forget_texts();
-        }
-        // The share can be smaller than one token; an empty index ends the loop.
-        while self.tokens.bytes() > self.limit / 4 {
-            let forgotten = self.tokens.forget_half();
+        while self.text_bytes() > self.text_share() {
+            let forgotten = self.forget_oldest_texts();
+            if forgotten == 0 {
+                break;
+            }
             self.note_dropped(forgotten);
         }
+        let forgotten = self.tokens.stay_bounded();
+        self.note_dropped(forgotten);
         while self.trusted.bytes() > self.limit / 10 {
             let forgotten = self.trusted.forget_half();
             self.note_dropped(forgotten);
         }
     }
 
-    /// Forgets the oldest texts, a quarter of the share at once so that moving the rest
-    /// up costs little per byte recorded.
-    fn forget_texts(&mut self) {
-        let before = self.oldest_to_keep();
-        let forgotten = self.observed.forget_before(before) + self.untrusted.forget_before(before);
-        self.note_dropped(forgotten);
-    }
-
-    /// The order from which on the texts fill three quarters of their share.
-    fn oldest_to_keep(&self) -> u64 {
-        let excess = self.text_bytes() - self.text_share() / 4 * 3;
-        let mut observed = self.observed.costs().peekable();
-        let mut untrusted = self.untrusted.costs().peekable();
-        let (mut freed, mut before) = (0, 0);
-        while freed < excess {
-            let older = match (observed.peek(), untrusted.peek()) {
-                (Some(a), Some(b)) if a.0 < b.0 => observed.next(),
-                (_, Some(_)) => untrusted.next(),
-                (_, None) => observed.next(),
-            };
-            let Some((order, cost)) = older else {
-                break;
-            };
-            before = order + 1;
-            freed += cost;
+    /// Forgets the oldest generation of texts, of whichever label it is.
+    fn forget_oldest_texts(&mut self) -> u64 {
+        match (self.observed.oldest(), self.untrusted.oldest()) {
+            (Some(observed), Some(untrusted)) if observed < untrusted => {
+                self.observed.forget_oldest()
+            }
+            (_, Some(_)) => self.untrusted.forget_oldest(),
+            (_, None) => self.observed.forget_oldest(),
         }
-        before
     }
 
     /// Gives back what one unusually long text needed.

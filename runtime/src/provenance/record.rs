@@ -297,6 +297,7 @@ impl<'p> Recorder<'p> {
         let mark = Mark {
             name: self.name,
             call: self.call,
+            time: self.into.time,
             field: self.field.as_str().into(),
         };
         self.into.keep(&mark, text, label, tokens, 0);

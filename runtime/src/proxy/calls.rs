@@ -33,7 +33,7 @@ impl<J: Judge + 'static> Mediator<J> {
         let case = Case {
             id,
             call,
-            number: self.next_call(),
+            number: self.office.next_call(),
             received: Instant::now(),
         };
         self.upstream.room().await;

@@ -40,7 +40,8 @@ impl<J: Judge + 'static> Mediator<J> {
         }
     }
 
-    async fn on_client_line(self: &Rc<Self>, frames: &mut FrameReader, line: &[u8]) {
+    /// Takes one line of the client.
+    pub(super) async fn on_client_line(self: &Rc<Self>, frames: &mut FrameReader, line: &[u8]) {
         match classify(frames, self.server.as_deref(), line) {
             FromClient::Blank => {}
             FromClient::Call { id, call } => {

@@ -6,10 +6,10 @@ use super::desk::Held;
 use super::envelope::Id;
 use super::log::{note, visible};
 use super::mediator::Mediator;
-use super::session::{Approval, Judge};
+use super::session::{Approval, Judge, Judgement};
 use super::table::Kind;
 use crate::audit::{Arguments, Entry, Outcome};
-use crate::gate::{Attempt, CallMessage};
+use crate::gate::{Attempt, CallMessage, Grounds};
 use crate::{Stage, Verdict};
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,9 @@ pub(super) struct Finding {
     pub reason: String,
     /// `file:line:column`.
     pub at: Option<String>,
+    pub grounds: Option<Grounds>,
+    /// Pieces of what was read that have been forgotten.
+    pub forgotten: u64,
     pub approval: Approval,
     /// The id under which a human is asked out of band.
     pub filed: Option<String>,
@@ -49,6 +52,8 @@ impl Finding {
             code: "proxy",
             reason: reason.to_owned(),
             at: None,
+            grounds: None,
+            forgotten: 0,
             approval: Approval::Never,
             filed: None,
         }
@@ -68,7 +73,11 @@ impl Finding {
 impl<J: Judge> Mediator<J> {
     /// Judges, logs, and forwards or denies. Some: a human has to be asked first.
     pub(super) fn attempt(&self, case: &Case<'_>, mut attempt: Attempt) -> Option<Finding> {
-        let desk = self.desk.as_ref().filter(|_| attempt == Attempt::First);
+        let desk = self
+            .office
+            .desk
+            .as_ref()
+            .filter(|_| attempt == Attempt::First);
         if desk.is_some_and(|desk| desk.comes_back(self.server.as_deref(), case)) {
             attempt = Attempt::AfterApproval;
         }
@@ -77,6 +86,7 @@ impl<J: Judge> Mediator<J> {
             let asked = self.judge_once(case, attempt, held.as_ref())?;
             // An approval of the whole call lifts all there is to lift, once.
             let given = self
+                .office
                 .desk
                 .as_ref()
                 .filter(|_| held.is_none() || asked.approval != Approval::ThisCall)
@@ -117,14 +127,26 @@ impl<J: Judge> Mediator<J> {
             return None;
         }
         let call = case.call.call();
-        let mut judge = self.judge.borrow_mut();
-        let judgement = judge.judge(&call, attempt);
+        self.judge.borrow_mut().judge(&call, attempt, |judgement| {
+            self.act_on(case, judgement, held)
+        })
+    }
+
+    /// Logs a judgement, and forwards or denies the call. Some: the verdict is ask.
+    fn act_on(
+        &self,
+        case: &Case<'_>,
+        judgement: Judgement<'_>,
+        held: Option<&Held>,
+    ) -> Option<Finding> {
         let finding = Finding {
             verdict: judgement.verdict,
             stage: judgement.stage,
             code: judgement.code,
+            forgotten: judgement.forgotten,
             reason: judgement.reason,
             at: judgement.at,
+            grounds: judgement.grounds,
             approval: judgement.approval,
             filed: None,
         };
@@ -157,7 +179,10 @@ impl<J: Judge> Mediator<J> {
         let Some(held) = held else {
             return true;
         };
-        self.desk.as_ref().is_some_and(|desk| desk.take(held))
+        self.office
+            .desk
+            .as_ref()
+            .is_some_and(|desk| desk.take(held))
     }
 
     fn note_forwarded(&self, case: &Case<'_>) {
@@ -185,6 +210,7 @@ impl<J: Judge> Mediator<J> {
     /// made again.
     fn ask_out_of_band(&self, case: &Case<'_>, finding: &Finding, why: &str) {
         let desk = self
+            .office
             .desk
             .as_ref()
             .filter(|_| finding.approval != Approval::Never);
@@ -272,13 +298,15 @@ impl<J: Judge> Mediator<J> {
             code: finding.code,
             reason: &finding.reason,
             at: finding.at.as_deref(),
+            grounds: finding.grounds.as_ref(),
+            forgotten: finding.forgotten,
             outcome,
             latency: case.received.elapsed(),
         })
     }
 
     fn write_audit(&self, entry: &Entry<'_>) -> bool {
-        let written = self.audit.borrow_mut().write(entry);
+        let written = self.office.audit.borrow_mut().write(entry);
         if let Err(error) = &written {
             let error = error.to_string();
             note(format_args!(
@@ -292,7 +320,7 @@ impl<J: Judge> Mediator<J> {
     /// Logs and answers a line that holds no call this proxy can judge.
     pub(super) async fn refuse(&self, line: &[u8], answer: &[u8], why: &str) {
         self.write_audit(&Entry {
-            call: self.next_call(),
+            call: self.office.next_call(),
             server: self.server.as_deref(),
             tool: None,
             arguments: Arguments::Garbage(line),
@@ -301,6 +329,8 @@ impl<J: Judge> Mediator<J> {
             code: "malformed",
             reason: why,
             at: None,
+            grounds: None,
+            forgotten: 0,
             outcome: Outcome::Blocked,
             latency: Duration::ZERO,
         });

@@ -59,6 +59,11 @@ impl Listing {
         !self.pinned.get() || self.running.get()
     }
 
+    /// There is no server that could list anything.
+    pub(super) fn settle(&self) {
+        self.pinned.set(true);
+    }
+
     /// Waits for the end of the listing under way.
     pub(super) async fn end(&self) {
         let mut ended = self.ended.subscribe();

@@ -42,20 +42,43 @@ impl Default for Settings {
     }
 }
 
+/// What all servers of one conversation write down together.
+#[derive(Debug)]
+pub(super) struct Office {
+    pub audit: RefCell<Audit>,
+    /// Where humans approve out of band.
+    pub desk: Option<Desk>,
+    calls: Cell<u64>,
+}
+
+impl Office {
+    pub(super) fn new(audit: Audit, desk: Option<Desk>) -> Rc<Self> {
+        Rc::new(Self {
+            audit: RefCell::new(audit),
+            desk,
+            calls: Cell::new(0),
+        })
+    }
+
+    /// The number of the next call, from 1.
+    pub(super) fn next_call(&self) -> u64 {
+        self.calls.set(self.calls.get() + 1);
+        self.calls.get()
+    }
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Mediator<J> {
     pub server: Option<String>,
     pub settings: Settings,
     pub judge: RefCell<J>,
-    pub audit: RefCell<Audit>,
-    pub desk: Option<Desk>,
+    pub office: Rc<Office>,
     pub table: RefCell<Table>,
     pub listing: Listing,
     pub upstream: Upstream,
     pub client: Outbox,
     settled: Notify,
-    calls: Cell<u64>,
     questions: Cell<u64>,
     /// Two prefixes, because each is seen by one side only.
     list_prefix: String,
@@ -65,8 +88,7 @@ pub(super) struct Mediator<J> {
 impl<J: Judge> Mediator<J> {
     pub(super) fn new(
         judge: J,
-        audit: Audit,
-        desk: Option<Desk>,
+        office: Rc<Office>,
         server: Option<String>,
         settings: Settings,
     ) -> Rc<Self> {
@@ -74,24 +96,16 @@ impl<J: Judge> Mediator<J> {
             server,
             settings,
             judge: RefCell::new(judge),
-            audit: RefCell::new(audit),
-            desk,
+            office,
             table: RefCell::default(),
             listing: Listing::default(),
             upstream: Upstream::default(),
             client: Outbox::default(),
             settled: Notify::new(),
-            calls: Cell::new(0),
             questions: Cell::new(0),
             list_prefix: id::unguessable(),
             ask_prefix: id::unguessable(),
         })
-    }
-
-    /// The number of the next call, from 1.
-    pub(super) fn next_call(&self) -> u64 {
-        self.calls.set(self.calls.get() + 1);
-        self.calls.get()
     }
 
     /// An id for a request of the proxy's own to the server.

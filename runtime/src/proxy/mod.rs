@@ -15,6 +15,7 @@ mod envelope;
 mod frame;
 mod from_client;
 mod from_server;
+mod gateway;
 mod id;
 mod inspect;
 mod judging;
@@ -34,6 +35,7 @@ mod unix;
 mod upstream;
 
 pub use desk::Desk;
+pub use gateway::{Gateway, Patience};
 pub use inspect::{InspectError, inspect};
 pub use mediator::Settings;
 pub use process::ServerCommand;

@@ -49,6 +49,11 @@ impl Outbox {
         self.filled.notify_one();
     }
 
+    /// How many bytes are queued.
+    pub(super) fn len(&self) -> usize {
+        self.buffer.borrow().len()
+    }
+
     /// Lets the writer end once everything is written.
     pub(super) fn finish(&self) {
         self.finished.set(true);

@@ -2,7 +2,7 @@
 
 use super::conduct::{End, Streams, conduct};
 use super::desk::Desk;
-use super::mediator::{Mediator, Settings};
+use super::mediator::{Mediator, Office, Settings};
 use super::process::{Server, ServerCommand};
 use super::session::{Judge, Session};
 use super::stop::Stop;
@@ -49,7 +49,12 @@ impl Proxy {
     pub fn run(self) -> io::Result<u8> {
         let session = Session::new(self.gate, self.server.clone(), self.lock);
         let (server, settings) = (self.server, self.settings);
-        let mediator = Mediator::new(session, self.audit, self.desk, server, settings);
+        let mediator = Mediator::new(
+            session,
+            Office::new(self.audit, self.desk),
+            server,
+            settings,
+        );
         run_between(&mediator, &self.command)
     }
 }

@@ -1,12 +1,16 @@
-//! What the proxy needs of the gate, and the gate with one conversation.
+//! What the proxy needs of the gate, and the gate with one conversation, which several
+//! servers may share.
 //!
 //! A seam for tests only: an implementation hands out [`Permit`]s, and only a
 //! decision of the gate makes one.
 
-use crate::gate::{Approvable, Attempt, Call, Conversation, Gate, Permit};
+use crate::gate::{Approvable, Attempt, Call, Conversation, Gate, Grounds, Permit};
 use crate::tools::{Lock, ToolDefinition};
 use crate::{Stage, Verdict};
 use serde_json::Value;
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
 use std::time::Instant;
 
 /// A decision in words of its own, so that logs and answers can outlive the gate's borrow.
@@ -19,6 +23,11 @@ pub(super) struct Judgement<'a> {
     pub at: Option<String>,
     /// A stable word for machines.
     pub code: &'static str,
+    /// The destination that it is about.
+    pub grounds: Option<Grounds>,
+    /// How much of what was read has been forgotten: see
+    /// [`crate::provenance::Provenance::dropped`].
+    pub forgotten: u64,
     /// How a human can lift an ask.
     pub approval: Approval,
     /// Only with [`Verdict::Allow`].
@@ -45,8 +54,14 @@ pub(super) struct Question {
 
 /// Judges the calls of one conversation and remembers what it has seen.
 pub(super) trait Judge {
-    /// Judges a call.
-    fn judge<'a>(&'a mut self, call: &Call<'a>, attempt: Attempt) -> Judgement<'a>;
+    /// Judges a call, and lets `then` act on the judgement. A permit lives no longer than
+    /// that, so it cannot be kept for later; `then` must not come back to the judge.
+    fn judge<R>(
+        &mut self,
+        call: &Call<'_>,
+        attempt: Attempt,
+        then: impl FnOnce(Judgement<'_>) -> R,
+    ) -> R;
     /// Remembers that a human vouched for a destination.
     fn approve(&mut self, tool: &str, question: &Question);
     /// The first listing.
@@ -59,40 +74,88 @@ pub(super) trait Judge {
     fn record_untrusted(&mut self, origin: &str, value: &Value);
 }
 
-/// The gate and one conversation with one server.
-#[derive(Debug)]
+/// The gate and one conversation, as one server takes part in it.
+#[derive(Clone, Debug)]
 pub(super) struct Session {
+    shared: Rc<RefCell<Shared>>,
+    server: Option<String>,
+}
+
+/// What all servers of a conversation share.
+#[derive(Debug)]
+struct Shared {
     gate: Gate,
     conversation: Conversation,
-    server: Option<String>,
     lock: Option<Lock>,
     started: Instant,
+    /// Servers whose tools are pinned: what they list later is held against that, also
+    /// after they were started again.
+    pinned: HashSet<Option<String>>,
 }
 
 impl Session {
-    pub(super) fn new(mut gate: Gate, server: Option<String>, lock: Option<Lock>) -> Self {
-        // Until the server has listed its tools, none is known.
-        gate.pin(server.as_deref(), &[], lock.as_ref());
-        Self {
+    /// A new conversation with a server.
+    pub(super) fn new(gate: Gate, server: Option<String>, lock: Option<Lock>) -> Self {
+        let shared = Rc::new(RefCell::new(Shared {
             conversation: gate.conversation(),
             gate,
-            server,
             lock,
             started: Instant::now(),
+            pinned: HashSet::new(),
+        }));
+        Self { shared, server }.unlisted()
+    }
+
+    /// The same conversation, with another server.
+    pub(super) fn with_server(&self, server: &str) -> Self {
+        let session = Self {
+            shared: Rc::clone(&self.shared),
+            server: Some(server.to_owned()),
+        };
+        if self.shared.borrow().pinned.contains(&session.server) {
+            return session;
         }
+        session.unlisted()
+    }
+
+    /// Until the server has listed its tools, none is known.
+    fn unlisted(self) -> Self {
+        self.shared.borrow_mut().pin(self.server.as_deref(), &[]);
+        self
+    }
+}
+
+impl Shared {
+    fn pin(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
+        self.gate.pin(server, tools, self.lock.as_ref());
     }
 }
 
 impl Judge for Session {
-    fn judge<'a>(&'a mut self, call: &Call<'a>, attempt: Attempt) -> Judgement<'a> {
-        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let decision = self.gate.decide(&mut self.conversation, call, attempt, now);
-        Judgement {
+    fn judge<R>(
+        &mut self,
+        call: &Call<'_>,
+        attempt: Attempt,
+        then: impl FnOnce(Judgement<'_>) -> R,
+    ) -> R {
+        let mut shared = self.shared.borrow_mut();
+        let Shared {
+            gate,
+            conversation,
+            started,
+            ..
+        } = &mut *shared;
+        let now = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let forgotten = conversation.provenance().dropped();
+        let decision = gate.decide(conversation, call, attempt, now);
+        then(Judgement {
             verdict: decision.verdict(),
             stage: decision.stage(),
             reason: decision.reason(),
             at: decision.position().map(|position| position.to_string()),
             code: decision.code(),
+            grounds: decision.grounds(),
+            forgotten,
             approval: match decision.approvable() {
                 Approvable::Never => Approval::Never,
                 Approvable::ThisCall => Approval::ThisCall,
@@ -102,32 +165,38 @@ impl Judge for Session {
                 }),
             },
             permit: decision.permit(),
-        }
+        })
     }
 
     fn approve(&mut self, tool: &str, question: &Question) {
+        let conversation = &mut self.shared.borrow_mut().conversation;
         let server = self.server.as_deref();
-        self.conversation
-            .approve(server, tool, &question.param, &question.destination);
+        conversation.approve(server, tool, &question.param, &question.destination);
     }
 
     fn pin(&mut self, tools: &[ToolDefinition]) {
-        self.gate
-            .pin(self.server.as_deref(), tools, self.lock.as_ref());
+        let mut shared = self.shared.borrow_mut();
+        if shared.pinned.insert(self.server.clone()) {
+            shared.pin(self.server.as_deref(), tools);
+        } else {
+            shared.gate.observe(self.server.as_deref(), tools);
+        }
     }
 
     fn observe(&mut self, tools: &[ToolDefinition]) {
-        self.gate.observe(self.server.as_deref(), tools);
+        let gate = &mut self.shared.borrow_mut().gate;
+        gate.observe(self.server.as_deref(), tools);
     }
 
     fn record(&mut self, tool: &str, result: &Value) {
-        self.gate
-            .record(&mut self.conversation, self.server.as_deref(), tool, result);
+        let shared = &mut *self.shared.borrow_mut();
+        let (gate, conversation) = (&shared.gate, &mut shared.conversation);
+        gate.record(conversation, self.server.as_deref(), tool, result);
     }
 
     fn record_untrusted(&mut self, origin: &str, value: &Value) {
-        let server = self.server.as_deref();
-        self.gate
-            .record_untrusted(&mut self.conversation, server, origin, value);
+        let shared = &mut *self.shared.borrow_mut();
+        let (gate, conversation) = (&shared.gate, &mut shared.conversation);
+        gate.record_untrusted(conversation, self.server.as_deref(), origin, value);
     }
 }

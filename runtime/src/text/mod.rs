@@ -118,6 +118,17 @@ pub(crate) fn find_odd(bytes: &[u8], odd: impl Fn(u8, u8) -> bool) -> Option<usi
         at += BLOCK;
         rest = tail;
     }
+    // What is left of a longer text is looked at together with bytes before it, which
+    // costs less than a copy.
+    let last = bytes.last_chunk::<BLOCK>();
+    let before = bytes.split_last().and_then(|(_, rest)| rest.last_chunk());
+    if let (Some(next), Some(block), Some(&byte)) = (last, before, bytes.last()) {
+        let start = bytes.len() - BLOCK - 1;
+        let end = bytes.len() - 1;
+        return find(block, next)
+            .map(|offset| start + offset)
+            .or_else(|| odd(byte, b'a').then_some(end));
+    }
     let block = padded::<BLOCK>(rest);
     let next = padded::<BLOCK>(rest.get(1..).unwrap_or_default());
     find(&block, &next)

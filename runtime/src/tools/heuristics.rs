@@ -28,6 +28,8 @@ pub struct Heuristics {
     pub destructive_words: Vec<String>,
     /// Attempts per conversation for a destructive tool.
     pub destructive_max_calls: Option<u32>,
+    /// Words of a tool's name that make a human decide on every call.
+    pub consequential_words: Vec<String>,
     /// Labels for fields of unlabelled structured output.
     pub labels: LabelHeuristics,
 }
@@ -51,6 +53,8 @@ pub struct Derived {
     pub sinks: Vec<Vec<String>>,
     /// Attempts per conversation.
     pub max_calls: Option<u32>,
+    /// The tool pays, books, destroys or changes access: every call is asked about.
+    pub consequential: bool,
 }
 
 impl Heuristics {
@@ -63,10 +67,12 @@ impl Heuristics {
             .input_schema()
             .map(|schema| destinations(self, schema))
             .unwrap_or_default();
-        let destructive = any_word_matches(&self.destructive_words, &words(&tool.name));
+        let name = words(&tool.name);
+        let destructive = any_word_matches(&self.destructive_words, &name);
         Derived {
             sinks,
             max_calls: self.destructive_max_calls.filter(|_| destructive),
+            consequential: any_word_matches(&self.consequential_words, &name),
         }
     }
 
@@ -116,6 +122,7 @@ mod tests {
             sink_formats: list("email uri"),
             destructive_words: list("*delete* *remove* rm rmdir drop"),
             destructive_max_calls: Some(2),
+            consequential_words: list("delete* pay* *password*"),
             labels: LabelHeuristics {
                 untrusted_words: list("body note subject"),
                 observed_words: list("sender from"),
@@ -236,6 +243,16 @@ mod tests {
             "upload",
         ] {
             assert_eq!(derive(name, &json!({})).max_calls, None, "{name}");
+        }
+    }
+
+    #[test]
+    fn consequential_names() {
+        for name in ["pay_bill", "deleteFile", "update_password", "PAYOUT"] {
+            assert!(derive(name, &json!({})).consequential, "{name}");
+        }
+        for name in ["display", "repay", "undelete", "read_file", ""] {
+            assert!(!derive(name, &json!({})).consequential, "{name}");
         }
     }
 

@@ -241,6 +241,10 @@ const CLASSES: &[Class] = &[
             && seen.ours.verdict == Verdict::Ask
     }),
     stricter(
+        "tools that destroy, pay, book or change access are asked about",
+        |seen| seen.ours.stage == Stage::Default && seen.ours.verdict == Verdict::Ask,
+    ),
+    stricter(
         "a declared sink without a leaf makes every argument a sink",
         |seen| {
             seen.ours.stage == Stage::SinkGate
@@ -436,7 +440,7 @@ const DECISIONS: &str = "
     4  does not compile: B0304 a regular expression that does not compile
     1  laxer: a verb inside another word is no verb
     9  laxer: lists are judged per element by constraints
- 2164  same
+ 2162  same
    20  same verdict: `null` and `true` are asked about, not `None` and `True`
     4  same verdict: a verb inside another word is no verb
     1  same verdict: destination-shaped arguments are sinks, declared or not
@@ -460,6 +464,7 @@ const DECISIONS: &str = "
     3  stricter: objects are no values for a constraint
     1  stricter: packs and heuristics set budgets of their own
    21  stricter: taint is seen through disguises, and numbers are found by their digits
+    2  stricter: tools that destroy, pay, book or change access are asked about
    38  stricter: trusted destinations are compared byte for byte
 ";
 

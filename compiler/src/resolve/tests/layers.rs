@@ -152,7 +152,7 @@ fn files_are_joined() {
         ),
         (
             "c.yaml",
-            "version: 1\ntools: {two: {}}\nrules: [{tool: [c, 'd?'], action: ask}]\ndefaults: {onUnknown: deny}\nservers: {a: {url: 'http://h/x', headers: {A: '${T}'}}}\naudit: {path: log}\nassert: ['never deny read_file']\nheuristics: false\n",
+            "version: 1\ntools: {two: {}}\nrules: [{tool: [c, 'd?'], action: ask}]\ndefaults: {onUnknown: deny}\nservers: {a: {url: 'http://h/x', headers: {A: '${T}'}}}\naudit: {path: log}\nassert: ['never deny tool \"read_file\"']\nheuristics: false\n",
         ),
     ]);
     let rules = policy.rules.unwrap();
@@ -177,7 +177,7 @@ fn files_are_joined() {
         matches!(&policy.servers[0].transport, Transport::Http { headers, .. } if headers[0].1 == "${T}")
     );
     assert_eq!(policy.audit_path.as_deref(), Some("log"));
-    assert_eq!(policy.assertions[0].text, "never deny read_file");
+    assert_eq!(policy.assertions[0].text, "never deny tool \"read_file\"");
     assert!(policy.heuristics.is_none());
     assert_eq!(
         policy

@@ -69,7 +69,8 @@ fn diagnostics_of_all_stages(files: &[(&str, &str)]) -> Diagnostics {
 
 #[test]
 fn every_page_has_an_example_that_shows_its_code() {
-    for code in all_codes() {
+    // What only `verify` finds is shown by its own test.
+    for code in all_codes().filter(|code| *code < Code::NEVER) {
         let page = explain(code.name()).unwrap();
         if page.example.is_empty() {
             assert_eq!(code, Code::TOO_LARGE);

@@ -19,8 +19,9 @@ use crate::json::Text;
 use crate::path;
 use crate::plan::automaton::Scan;
 use crate::plan::format::{
-    Constraint, Dimension, Group, NONE, QUANT_BIT, TEST_CLASS_EQUALITY, TEST_CLASS_TEXT, Test,
-    VIEW_CALLS, VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST, VIEW_PROVENANCE, VIEW_VALUE,
+    Constraint, Dimension, Group, NONE, QUANT_BIT, TEST_CARRIES_UNTRUSTED, TEST_CLASS_EQUALITY,
+    TEST_CLASS_TEXT, Test, VIEW_CALLS, VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST, VIEW_PROVENANCE,
+    VIEW_VALUE,
 };
 use crate::plan::{Corrupt, Tables, at, slice};
 use crate::provenance::{self, Provenance};
@@ -290,11 +291,18 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             }
             VIEW_HOST | VIEW_DOMAIN => self.host_view(dimension, through),
             VIEW_PROVENANCE => {
-                let set = self.provenance_bit();
+                let (mut whole, mut inside) = (None, None);
                 for test in slice(self.tables.simple_tests, &dimension.simple)? {
-                    let verdict = Tri::from_bool(test.operand.get() & set.0 != 0);
-                    // Where the record is incomplete, "unproven" may be wrong.
-                    let verdict = if set.1 { Tri::Unknown } else { verdict };
+                    let verdict = if test.kind.get() == TEST_CARRIES_UNTRUSTED {
+                        *inside.get_or_insert_with(|| self.carries_untrusted(dimension.path.get()))
+                    } else {
+                        let (bit, unsure) = *whole.get_or_insert_with(|| self.provenance_bit());
+                        match unsure {
+                            // Where the record is incomplete, "unproven" may be wrong.
+                            true => Tri::Unknown,
+                            false => Tri::from_bool(test.operand.get() & bit != 0),
+                        }
+                    };
                     self.raise(at(self.tables.tests, test.test.get())?, verdict, through);
                 }
                 Ok(())

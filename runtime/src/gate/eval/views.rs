@@ -1,11 +1,15 @@
 //! Tests of what a leaf is seen as: its host or domain, a query's verbs and tables, its
 //! provenance.
 
-use super::{Evaluator, Kind, Source};
+use super::{Evaluator, Kind, Source, Tri};
 use crate::address;
 use crate::gate::scratch::EvalScratch;
-use crate::plan::format::{Dimension, VIEW_HOST};
+use crate::plan::format::{Dimension, NONE, VIEW_HOST};
 use crate::plan::{Corrupt, at, slice};
+use crate::text;
+
+/// How many tokens of one leaf are looked up before nobody can tell.
+const MAX_CARRIED: u32 = 10_000;
 
 impl Evaluator<'_, '_> {
     /// Tests of `host(x)` and `domain(x)`.
@@ -170,6 +174,43 @@ impl Evaluator<'_, '_> {
     #[expect(clippy::unused_self, reason = "same shape as with the feature")]
     fn sql_values(&self, _view: u32) -> Option<Vec<String>> {
         None
+    }
+
+    /// Whether a destination-shaped token inside the leaf was read before, and no trusted
+    /// output vouches for it.
+    pub(super) fn carries_untrusted(&mut self, path: u32) -> Tri {
+        let EvalScratch {
+            raw,
+            view,
+            carried,
+            carried_in,
+            ..
+        } = &mut *self.scratch;
+        text::fold(raw, view);
+        let (mut left, mut unsure, mut found) = (MAX_CARRIED, false, false);
+        address::tokens(view, &mut |token| {
+            if found || left == 0 {
+                return;
+            }
+            left -= 1;
+            let evidence = self
+                .provenance
+                .evidence(token.text, self.provenance_scratch);
+            if evidence.trusted.is_none() {
+                found = evidence.untrusted.or(evidence.observed).is_some();
+                unsure |= evidence.incomplete;
+                if found && *carried_in == NONE {
+                    *carried_in = path;
+                    carried.push_str(token.text);
+                }
+            }
+        });
+        match found {
+            true => Tri::True,
+            // What was not looked at, or not remembered, may be there.
+            false if unsure || left == 0 => Tri::Unknown,
+            false => Tri::False,
+        }
     }
 
     /// The bit of the leaf's provenance in [`TEST_PROVENANCE`]'s set, and whether it may

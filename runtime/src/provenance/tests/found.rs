@@ -164,11 +164,15 @@ fn trust_and_taint_are_both_reported() {
     assert_eq!(ask(&provenance, "bob@corp.com"), "tou");
     let mut scratch = Scratch::default();
     let evidence = provenance.evidence("bob@corp.com", &mut scratch);
+    let time = evidence.untrusted.map_or(0, |origin| origin.time);
+    assert!(time > 1_700_000_000_000);
     let untrusted = Origin {
         server: Some("mail"),
         tool: "read",
         call: 2,
+        time,
         field: "body",
+        excerpt: "bob@corp.com",
     };
     assert_eq!(evidence.untrusted, Some(untrusted));
     assert!(!evidence.incomplete);

@@ -141,3 +141,49 @@ proptest! {
         }
     }
 }
+
+/// Pieces of few characters, so that every list of anchors is crowded, and generations
+/// that are forgotten on the way.
+fn crowded() -> impl Strategy<Value = Vec<(String, bool)>> {
+    let text = prop_oneof![
+        4 => "[ab]{0,80}",
+        2 => "(ab|@x\\.co){0,30}",
+        2 => "[a-e@./ ]{0,200}",
+        1 => "(a{1,40}[b-d]){0,12}",
+        1 => "\\PC{0,60}",
+    ];
+    prop::collection::vec((text, any::<bool>()), 1..120)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn texts_hold_what_plain_search_finds(
+        pieces in crowded(),
+        asked in prop::collection::vec("[ab]{6,30}|[a-e@./ ]{6,12}", 0..20),
+        cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 6_usize..60), 20),
+    ) {
+        let mut texts = Texts::new(1 << 20);
+        let mark = Mark { name: 0, call: 0, time: 0, field: "".into() };
+        let mut asked = asked;
+        for (order, (text, _)) in pieces.iter().enumerate() {
+            texts.add(text, order as u64, &mark);
+        }
+        for (piece, from, len) in cuts {
+            let (text, _) = &pieces[piece.index(pieces.len())];
+            let chars: Vec<char> = text.chars().collect();
+            if !chars.is_empty() {
+                asked.push(chars[from.index(chars.len())..].iter().take(len).collect());
+            }
+        }
+        for needle in asked.iter().filter(|needle| needle.len() >= 6) {
+            let there = pieces.iter().any(|(text, _)| text.contains(needle.as_str()));
+            let found = texts.find(needle);
+            prop_assert!(found.is_some() || !there, "{needle:?}");
+            if let Some(hit) = found && there {
+                prop_assert!(pieces.iter().any(|(text, _)| text.contains(hit.excerpt)));
+            }
+        }
+    }
+}

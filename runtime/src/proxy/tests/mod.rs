@@ -8,4 +8,4 @@ mod listing;
 mod passing;
 #[cfg(unix)]
 mod processes;
-mod rig;
+pub(super) mod rig;

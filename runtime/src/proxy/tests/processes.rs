@@ -1,6 +1,6 @@
 //! The proxy as a process: this test binary starts itself again as one.
 
-use super::super::mediator::Mediator;
+use super::super::mediator::{Mediator, Office};
 use super::super::run::run_between;
 use super::super::{ServerCommand, inspect};
 use super::rig::{Script, call, quick};
@@ -29,7 +29,7 @@ fn proxy_process() {
     };
     let audit = Audit::open(Path::new("/dev/null"), "c", "p").unwrap();
     let judge = Script::knowing(&["allow"]);
-    let mediator = Mediator::new(judge, audit, None, None, quick());
+    let mediator = Mediator::new(judge, Office::new(audit, None), None, quick());
     let code = run_between(&mediator, &shell(&script)).unwrap();
     std::process::exit(i32::from(code));
 }

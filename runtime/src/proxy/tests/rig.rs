@@ -1,7 +1,7 @@
 //! Both ends of a proxy, in the hands of a test, and a judge that follows a script.
 
 use super::super::conduct::{End, Streams, conduct};
-use super::super::mediator::{Mediator, Settings};
+use super::super::mediator::{Mediator, Office, Settings};
 use super::super::session::{Approval, Judge, Judgement, Question};
 use super::super::stop::Stop;
 use crate::audit::Audit;
@@ -22,19 +22,27 @@ use tokio::task::{JoinHandle, LocalSet};
 use tokio::time::timeout;
 
 /// What the judge was told, in order.
-pub(super) type Told = Rc<RefCell<Vec<String>>>;
+pub(in crate::proxy) type Told = Rc<RefCell<Vec<String>>>;
 
 /// Decides by the tool's name: `allow…`, `deny…`, `ask_call…`, and `ask_to…`, which
 /// asks about the arguments `to` and `cc` until they are approved. Tools that were not
 /// listed are unknown.
 #[derive(Debug, Default)]
-pub(super) struct Script {
+pub(in crate::proxy) struct Script {
     told: Told,
     pinned: HashSet<String>,
     approved: HashSet<String>,
 }
 
 impl Script {
+    /// Another judge that tells the same ears.
+    pub(in crate::proxy) fn telling(told: &Told) -> Self {
+        Self {
+            told: Rc::clone(told),
+            ..Self::default()
+        }
+    }
+
     /// A judge that knows some tools already.
     pub(super) fn knowing(tools: &[&str]) -> Self {
         Self {
@@ -83,18 +91,25 @@ impl Script {
 }
 
 impl Judge for Script {
-    fn judge<'a>(&'a mut self, call: &Call<'a>, attempt: Attempt) -> Judgement<'a> {
+    fn judge<R>(
+        &mut self,
+        call: &Call<'_>,
+        attempt: Attempt,
+        then: impl FnOnce(Judgement<'_>) -> R,
+    ) -> R {
         let (verdict, stage, approval) = self.find(call, attempt);
         self.tell(format!("judge {} {attempt:?} {verdict}", call.tool));
-        Judgement {
+        then(Judgement {
             verdict,
             stage,
             code: "script",
+            grounds: None,
             reason: format!("{verdict} by script"),
             at: Some("p.yaml:1:2".to_owned()),
+            forgotten: 0,
             approval,
             permit: (verdict == Verdict::Allow).then(|| Permit::for_tests(call)),
-        }
+        })
     }
 
     fn approve(&mut self, tool: &str, question: &Question) {
@@ -123,13 +138,13 @@ impl Judge for Script {
 }
 
 /// One end of a line-wise connection.
-pub(super) struct Peer {
+pub(in crate::proxy) struct Peer {
     writer: Option<WriteHalf<DuplexStream>>,
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
 }
 
 impl Peer {
-    fn new(stream: DuplexStream) -> Self {
+    pub(in crate::proxy) fn new(stream: DuplexStream) -> Self {
         let (reader, writer) = tokio::io::split(stream);
         Self {
             writer: Some(writer),
@@ -137,29 +152,29 @@ impl Peer {
         }
     }
 
-    pub(super) async fn send(&mut self, line: &str) {
+    pub(in crate::proxy) async fn send(&mut self, line: &str) {
         self.send_bytes(line.as_bytes()).await;
     }
 
-    pub(super) async fn send_bytes(&mut self, line: &[u8]) {
+    pub(in crate::proxy) async fn send_bytes(&mut self, line: &[u8]) {
         let writer = self.writer.as_mut().unwrap();
         writer.write_all(line).await.unwrap();
         writer.write_all(b"\n").await.unwrap();
     }
 
     /// The next line, or `None` once the proxy has closed its end.
-    pub(super) async fn line(&mut self) -> Option<String> {
+    pub(in crate::proxy) async fn line(&mut self) -> Option<String> {
         let next = timeout(Duration::from_secs(5), self.lines.next_line());
         next.await.expect("nothing came").unwrap()
     }
 
-    pub(super) async fn json(&mut self) -> Value {
+    pub(in crate::proxy) async fn json(&mut self) -> Value {
         let line = self.line().await.expect("the proxy closed its end");
         serde_json::from_str(&line).unwrap()
     }
 
     /// Fails if anything comes within a short time.
-    pub(super) async fn silence(&mut self) {
+    pub(in crate::proxy) async fn silence(&mut self) {
         let next = timeout(Duration::from_millis(60), self.lines.next_line());
         if let Ok(line) = next.await {
             panic!("unexpected: {line:?}");
@@ -167,7 +182,7 @@ impl Peer {
     }
 
     /// Says no more.
-    pub(super) async fn close(&mut self) {
+    pub(in crate::proxy) async fn close(&mut self) {
         if let Some(mut writer) = self.writer.take() {
             writer.shutdown().await.unwrap();
         }
@@ -191,7 +206,12 @@ impl Rig {
         let log = Audit::open(&path, "conversation", "plan").unwrap();
         let script = Script::default();
         let told = Rc::clone(&script.told);
-        let mediator = Mediator::new(script, log, None, Some("srv".to_owned()), settings);
+        let mediator = Mediator::new(
+            script,
+            Office::new(log, None),
+            Some("srv".to_owned()),
+            settings,
+        );
         let (client, client_side) = duplex(1 << 16);
         let (server, server_side) = duplex(1 << 16);
         let (client_in, client_out) = tokio::io::split(client_side);
@@ -288,14 +308,14 @@ impl Rig {
 }
 
 /// A call of `tool` with `arguments`.
-pub(super) fn call(id: &str, tool: &str, arguments: &str) -> String {
+pub(in crate::proxy) fn call(id: &str, tool: &str, arguments: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
     )
 }
 
 /// Quick time-outs.
-pub(super) fn quick() -> Settings {
+pub(in crate::proxy) fn quick() -> Settings {
     Settings {
         max_message: 256 * 1024,
         ask_timeout: Duration::from_millis(150),

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Measures compiling: time, peak memory, size of the plan; then loading, next to blake3.
+
+    cargo build --release
+    cargo build --release --manifest-path benches/peers/Cargo.toml --no-default-features --bin load
+    python3 benches/compile/measure.py [BOUNCER]
+
+Peak memory is what the system says of the process (`ru_maxrss`), time is its CPU time.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LOAD = ROOT / "benches/peers/target/release/load"
+
+
+def rules(n, tools, test):
+    lines = ["version: 1\npacks: []\nheuristics: false\nrules:\n"]
+    for i in range(n):
+        tool = i % tools
+        lines.append(
+            f"- {{tool: server{tool // 10}__tool{tool}, action: deny, {test(i)}}}\n"
+        )
+    return "".join(lines)
+
+
+def regex(i):
+    pattern = rf"(?i)^(drop|truncate|delete)\s+(table\s+)?tbl_{i}\b"
+    return f"match: {{args.query: {{regex: '{pattern}'}}}}"
+
+
+def found(i):
+    return rf"match: {{args.query: {{regex: '\b(key|token)_{i}[a-z0-9]{{4,12}}\b'}}}}"
+
+
+def text(i):
+    return [
+        f"""when: 'args.query == "select secret_{i} from vault"'""",
+        f"""when: 'args.query contains "forbidden_word_{i}_end"'""",
+        f"""when: 'args.path starts_with "/srv/private/area{i}/"'""",
+        f"""when: 'args.env == "prod{i}" and args.query contains "purge_{i}_now"'""",
+    ][i % 4]
+
+
+def mixed(i):
+    return regex(i) if i % 2 else text(i // 2)
+
+
+def destinations(n):
+    items = "".join(f"    - person{i}@dept{i % 37}.corp.example\n" for i in range(n))
+    return (
+        "send:\n  exfiltrating: true\n  sink_params: [to]\n  trusted_destinations:\n" + items
+    )
+
+
+CASES = [
+    ("1,000 regexes over 100 tools", 1_000, lambda n: rules(n, n // 10, regex)),
+    ("10,000 regexes over 1,000 tools", 10_000, lambda n: rules(n, n // 10, regex)),
+    ("10,000 unanchored regexes over 1,000 tools", 10_000, lambda n: rules(n, n // 10, found)),
+    ("10,000 text tests over 1,000 tools", 10_000, lambda n: rules(n, n // 10, text)),
+    ("1,000 regexes on one tool", 1_000, lambda n: rules(n, 1, regex)),
+    ("100,000 text tests over 10,000 tools", 100_000, lambda n: rules(n, n // 10, text)),
+    ("100,000 rules, half regexes, over 10,000 tools", 100_000, lambda n: rules(n, n // 10, mixed)),
+    ("100,000 trusted destinations", 100_000, destinations),
+]
+
+
+def main():
+    arguments = [argument for argument in sys.argv[1:] if argument != "quick"]
+    bouncer = arguments[0] if arguments else ROOT / "target/release/bouncer"
+    directory = ROOT / "target/compile-bench"
+    directory.mkdir(parents=True, exist_ok=True)
+    print("| policy | CPU time | peak memory | plan | bytes a rule |\n|---|---|---|---|---|")
+    plans = []
+    for name, n, make in CASES:
+        if "quick" in sys.argv and n > 10_000:
+            continue
+        policy = directory / (name.replace(",", "").replace(" ", "-") + ".yaml")
+        plan = policy.with_suffix(".plan")
+        policy.write_text(make(n))
+        command = [bouncer, "compile", policy, "-o", plan, "--no-packs", "--json"]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        out, errors = process.stdout.read(), process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = usage.ru_utime + usage.ru_stime
+        peak = usage.ru_maxrss / 1024
+        if process.returncode != 0:
+            print(f"| {name} | fails after {seconds:.1f} s: {(out + errors)[:200]} | {peak:.0f} MiB | | |")
+            continue
+        size = json.loads(out)["bytes"]
+        plans.append(str(plan))
+        print(
+            f"| {name} | {seconds:.2f} s | {peak:.0f} MiB | {size / 1e6:.2f} MB | {size / n:.0f} |",
+            flush=True,
+        )
+    print()
+    subprocess.run([LOAD, *plans], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+//! Patterns that are expensive to build or to run.
+
+use super::analysis::{Analysis, place};
+use super::{Kind, Place};
+use crate::build::{PatternCost, pattern_cost};
+use crate::diagnostic::{Code, quote};
+use crate::policy::{Cond, Op, Pos};
+use bouncer_runtime::plan::format::AUTOMATON_NFA;
+use std::collections::BTreeMap;
+
+/// Bytes of automata of one policy that are worth a word.
+const MUCH: usize = 32 << 20;
+
+impl Analysis<'_> {
+    /// Names the patterns that no small automaton exists for, and what they cost.
+    pub fn cost(&mut self) {
+        let plan = self.model.judge.plan();
+        let tables = plan.tables();
+        let simulated = tables
+            .automata
+            .iter()
+            .enumerate()
+            .any(|(index, automaton)| {
+                // Those that only stand in for a DFA are rarely needed.
+                let stands_in = tables
+                    .automata
+                    .iter()
+                    .any(|other| other.fallback.get() as usize == index);
+                automaton.kind.get() == AUTOMATON_NFA && !stands_in
+            });
+        let size = tables.automata_bytes.len();
+        if !simulated && size < MUCH {
+            return;
+        }
+        let mut patterns: BTreeMap<String, (String, Vec<Pos>)> = BTreeMap::new();
+        let policy = self.model.policy;
+        for rule in policy.rules.iter().flat_map(|set| &set.rules) {
+            collect(&rule.condition, &mut patterns);
+        }
+        for contract in &policy.contracts {
+            for pattern in &contract.arg_patterns {
+                let known = patterns
+                    .entry(pattern.pattern.regex.clone())
+                    .or_insert_with(|| (pattern.pattern.written.clone(), Vec::new()));
+                known.1.push(pattern.at);
+            }
+        }
+        for (regex, (written, at)) in patterns {
+            let Some(cost) = pattern_cost(&regex) else {
+                continue;
+            };
+            let places: Vec<Place> = at.into_iter().map(|at| place(at, "this pattern")).collect();
+            self.pattern(&written, &cost, places);
+        }
+        if size >= MUCH {
+            self.push(
+                (Code::COST, Kind::Cost),
+                format!("the policy's automata take {} MiB", size >> 20),
+                Vec::new(),
+                "the patterns of one argument share automata: fewer gaps such as `a.*b`, and smaller counted repeats, make them smaller",
+                None,
+            );
+        }
+    }
+
+    fn pattern(&mut self, written: &str, cost: &PatternCost, places: Vec<Place>) {
+        let PatternCost { states, limit } = cost;
+        self.push(
+            (Code::COST, Kind::Cost),
+            format!(
+                "the pattern {} takes more than {} MiB as a table and is simulated instead: up to {states} steps for each byte of the argument",
+                quote(written),
+                limit >> 20
+            ),
+            places,
+            "make counted repeats such as `{1,500}` smaller, or anchor the pattern; a text on which it takes more than 50 million steps counts as one that cannot be evaluated",
+            None,
+        );
+    }
+}
+
+/// The patterns of a condition, with their places.
+fn collect(condition: &Cond, out: &mut BTreeMap<String, (String, Vec<Pos>)>) {
+    match condition {
+        Cond::All(parts) | Cond::Any(parts) => parts.iter().for_each(|part| collect(part, out)),
+        Cond::Not(part) => collect(part, out),
+        Cond::Test(test) => {
+            if let Op::Matches(pattern) = &test.op {
+                let known = out
+                    .entry(pattern.regex.clone())
+                    .or_insert_with(|| (pattern.written.clone(), Vec::new()));
+                known.1.push(test.at);
+            }
+        }
+    }
+}

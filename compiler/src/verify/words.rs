@@ -1,0 +1,156 @@
+//! Shortest texts that several patterns agree on: the product of their automata,
+//! breadth first, readable characters first.
+
+use super::automaton::{DEAD, MATCHED, QUIT, Table};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A pattern that has to match somewhere in the text, or nowhere.
+#[derive(Clone, Debug)]
+pub(super) struct Constraint {
+    pub table: Rc<Table>,
+    pub wanted: bool,
+}
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// A text was accepted.
+    Found,
+    /// There is no other text.
+    Exhausted,
+    /// There may be more.
+    GaveUp,
+}
+
+/// Product states that one search may visit.
+const MOST_STATES: usize = 40_000;
+
+struct Node {
+    states: Box<[u32]>,
+    parent: u32,
+    byte: u8,
+}
+
+/// Hands texts that meet all constraints to `accept`, shortest first, one for each way
+/// in which the patterns' states can end, until it takes one. One of the constraints has
+/// to admit valid UTF-8 only. Every visited state costs one unit of `budget`.
+pub(super) fn search(
+    constraints: &[Constraint],
+    budget: &mut u64,
+    accept: &mut dyn FnMut(&str) -> bool,
+) -> End {
+    let alphabet = alphabet(constraints);
+    let start: Box<[u32]> = constraints.iter().map(|c| c.table.start()).collect();
+    let mut sure = true;
+    if is_hopeless(constraints, &start, &mut sure) {
+        return if sure { End::Exhausted } else { End::GaveUp };
+    }
+    let mut seen: HashMap<Box<[u32]>, ()> = HashMap::from([(start.clone(), ())]);
+    let mut nodes = vec![Node {
+        states: start,
+        parent: 0,
+        byte: 0,
+    }];
+    let mut at = 0;
+    let mut next: Vec<u32> = Vec::new();
+    while at < nodes.len() {
+        if *budget == 0 || nodes.len() > MOST_STATES {
+            return End::GaveUp;
+        }
+        *budget -= 1;
+        if ends_well(constraints, &nodes, at, &mut sure)
+            && let Some(text) = spell(&nodes, at)
+            && accept(&text)
+        {
+            return End::Found;
+        }
+        for &byte in &alphabet {
+            next.clear();
+            let Some(node) = nodes.get(at) else { break };
+            next.extend(
+                constraints
+                    .iter()
+                    .zip(&node.states)
+                    .map(|(constraint, state)| constraint.table.step(*state, byte)),
+            );
+            if is_hopeless(constraints, &next, &mut sure) || seen.contains_key(next.as_slice()) {
+                continue;
+            }
+            let states: Box<[u32]> = next.as_slice().into();
+            seen.insert(states.clone(), ());
+            nodes.push(Node {
+                states,
+                parent: at as u32,
+                byte,
+            });
+        }
+        at += 1;
+    }
+    if sure { End::Exhausted } else { End::GaveUp }
+}
+
+/// Whether no continuation can meet the constraints. Clears `sure` where an automaton
+/// cannot tell.
+fn is_hopeless(constraints: &[Constraint], states: &[u32], sure: &mut bool) -> bool {
+    let mut quits = false;
+    for (constraint, state) in constraints.iter().zip(states) {
+        match (*state, constraint.wanted) {
+            (DEAD, true) | (MATCHED, false) => return true,
+            (QUIT, _) => quits = true,
+            _ => {}
+        }
+    }
+    if quits {
+        *sure = false;
+    }
+    quits
+}
+
+fn ends_well(constraints: &[Constraint], nodes: &[Node], at: usize, sure: &mut bool) -> bool {
+    let Some(node) = nodes.get(at) else {
+        return false;
+    };
+    let mut unclear = false;
+    for (constraint, state) in constraints.iter().zip(&node.states) {
+        match constraint.table.end(*state) {
+            QUIT => unclear = true,
+            end if (end == MATCHED) != constraint.wanted => return false,
+            _ => {}
+        }
+    }
+    if unclear {
+        *sure = false;
+    }
+    !unclear
+}
+
+/// The text that leads to a node.
+fn spell(nodes: &[Node], mut at: usize) -> Option<String> {
+    let mut bytes = Vec::new();
+    while at != 0 {
+        let node = nodes.get(at)?;
+        bytes.push(node.byte);
+        at = node.parent as usize;
+    }
+    bytes.reverse();
+    String::from_utf8(bytes).ok()
+}
+
+/// One byte of each class that the patterns tell apart, the most readable one.
+fn alphabet(constraints: &[Constraint]) -> Vec<u8> {
+    let preferred = (b'a'..=b'z')
+        .chain(b'0'..=b'9')
+        .chain(b'A'..=b'Z')
+        .chain(*b"._-/ @:,;")
+        .chain(b'!'..=b'~')
+        .chain(0x80..=0xff)
+        .chain(0..=0x7f);
+    let mut seen: HashMap<Vec<u8>, ()> = HashMap::new();
+    preferred
+        .filter(|byte| {
+            let key = constraints.iter().map(|c| c.table.class(*byte)).collect();
+            seen.insert(key, ()).is_none()
+        })
+        .collect()
+}

@@ -1,0 +1,165 @@
+//! What a server's mediator says to the client: it is recorded already, and only has to
+//! get the ids, tokens and names that the client knows.
+
+use super::super::frame::{Frame, FrameReader, text};
+use super::super::from_client::cancelled_key;
+use super::super::id::Key;
+use super::super::line::{Line, LineReader};
+use super::super::session::Judge;
+use super::from_client::progress_token;
+use super::front::{Front, Member};
+use super::routes::{Request, number};
+use super::splice::splice;
+use std::rc::Rc;
+use tokio::io::AsyncRead;
+
+impl<J: Judge + 'static> Front<J> {
+    /// Reads what comes from a server until there is no more.
+    pub(super) async fn pump_member<R: AsyncRead + Unpin>(
+        self: Rc<Self>,
+        member: Rc<Member>,
+        source: R,
+    ) {
+        // The mediator's own messages, such as questions, may be longer than a server's.
+        let limit = self.settings.max_message.saturating_mul(2);
+        let mut frames = FrameReader::new(limit);
+        let mut lines = LineReader::new(source, limit);
+        loop {
+            self.client().room().await;
+            match lines.next().await {
+                Ok(Some(Line::Whole(line))) => self.on_member_line(&mut frames, &member, line),
+                Ok(Some(Line::TooLong)) => {}
+                Ok(None) | Err(_) => return,
+            }
+        }
+    }
+
+    fn on_member_line(self: &Rc<Self>, frames: &mut FrameReader, member: &Rc<Member>, line: &[u8]) {
+        let Ok(frame) = frames.read(line) else {
+            return self.tell(
+                member,
+                format_args!("says what cannot be read; it is dropped"),
+            );
+        };
+        let passed = match (frame.method.and_then(text), frame.id) {
+            (Some(method), Some(id)) => self.on_member_request(frames, member, &frame, &method, id),
+            (Some(method), None) => {
+                return self.on_member_notification(frames, member, &frame, &method, line);
+            }
+            (None, Some(id)) => return self.on_member_answer(member, &frame, id, line),
+            (None, None) => None,
+        };
+        match passed.and_then(|edits| splice(line, edits)) {
+            Some(line) => self.client().push(&line),
+            None => self.tell(
+                member,
+                format_args!(
+                    "asks something that is dropped: its id is in use or none, or too much is open"
+                ),
+            ),
+        }
+    }
+
+    /// What has to change in a request of the server.
+    fn on_member_request<'a>(
+        &self,
+        frames: &mut FrameReader,
+        member: &Member,
+        frame: &Frame<'a>,
+        method: &str,
+        id: &'a [u8],
+    ) -> Option<Vec<(&'a [u8], Vec<u8>)>> {
+        if self.hello.borrow().is_none() {
+            self.tell(
+                member,
+                format_args!(
+                    "asks {} before the client came",
+                    super::super::log::quoted(method, 100)
+                ),
+            );
+            return None;
+        }
+        let meta = match frame.params {
+            Some(params) => frames.members(params, ["_meta"]).ok()?[0],
+            None => None,
+        };
+        let token = progress_token(frames, meta).ok()?;
+        let number = self.routes.borrow_mut().open_server(Request {
+            server: member.index,
+            key: Key::parse(id)?,
+            id: id.into(),
+            token: token.map(Into::into),
+        })?;
+        let digits = number.to_string().into_bytes();
+        let mut edits = vec![(id, digits.clone())];
+        edits.extend(token.map(|token| (token, digits)));
+        Some(edits)
+    }
+
+    fn on_member_notification(
+        self: &Rc<Self>,
+        frames: &mut FrameReader,
+        member: &Rc<Member>,
+        frame: &Frame<'_>,
+        method: &str,
+        line: &[u8],
+    ) {
+        let mut part = |key| frame.params.and_then(|p| frames.members(p, [key]).ok()?[0]);
+        let line = match method {
+            "notifications/tools/list_changed" => {
+                // A client hears of it once it is known what changed.
+                if member.is_up() || member.refreshing.get() {
+                    let (front, member) = (Rc::clone(self), Rc::clone(member));
+                    tokio::task::spawn_local(async move { front.refresh_tools(&member).await });
+                }
+                None
+            }
+            "notifications/cancelled" => {
+                let raw = part("requestId");
+                let key = cancelled_key(frames, frame.params);
+                key.and_then(|key| self.routes.borrow_mut().cancel_server(member.index, &key))
+                    .zip(raw)
+                    .and_then(|(number, raw)| splice(line, vec![(raw, number.to_string().into())]))
+            }
+            "notifications/progress" => {
+                let raw = part("progressToken");
+                let routes = self.routes.borrow();
+                let request = raw
+                    .and_then(number)
+                    .and_then(|n| routes.find(member.index, n));
+                let token = request.and_then(|request| request.token.clone());
+                // Progress of what nobody waits for any more, or of another's request.
+                raw.zip(token)
+                    .and_then(|(raw, token)| splice(line, vec![(raw, token.into())]))
+            }
+            _ => Some(line.to_vec()),
+        };
+        // A server has nothing to tell to a client that is not there yet.
+        if let Some(line) = line.filter(|_| self.hello.borrow().is_some()) {
+            self.client().push(&line);
+        }
+    }
+
+    fn on_member_answer(&self, member: &Member, frame: &Frame<'_>, id: &[u8], line: &[u8]) {
+        let Some(number) = number(id) else {
+            // An error about something that the server could not read.
+            return self.client().push(line);
+        };
+        let own = self.routes.borrow_mut().close_own(member.index, number);
+        if let Some(own) = own {
+            let reply = match (frame.result, frame.error) {
+                (Some(result), _) => Ok(result.to_vec()),
+                (None, error) => Err(error.unwrap_or_default().to_vec()),
+            };
+            // Whoever asked may have given up already.
+            let _ = own.send(reply);
+            return;
+        }
+        let request = self.routes.borrow_mut().close(member.index, number);
+        if let Some(request) = request
+            && let Some(line) = splice(line, vec![(id, request.id.into())])
+        {
+            self.client().push(&line);
+        }
+    }
+}

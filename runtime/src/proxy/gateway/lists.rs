@@ -1,0 +1,268 @@
+//! Lists that are put together from all servers.
+
+use super::super::denial::INTERNAL_ERROR;
+use super::super::envelope::Id;
+use super::super::frame::FrameReader;
+use super::super::listing::{MAX_CURSOR, MAX_PAGES, MAX_TOOLS};
+use super::super::session::Judge;
+use super::catalogue::{Listed, expose, exposed, without_doubles};
+use super::front::{Front, Member, State};
+use serde_json::json;
+use serde_json::value::RawValue;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::{Instant, timeout};
+
+/// All items of one listing, in bytes.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+
+/// What can be listed, beside tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum List {
+    Resources,
+    Templates,
+    Prompts,
+}
+
+impl List {
+    /// The list that a method asks for.
+    pub(super) fn of_method(method: &str) -> Option<Self> {
+        [Self::Resources, Self::Templates, Self::Prompts]
+            .into_iter()
+            .find(|list| list.method() == method)
+    }
+
+    const fn method(self) -> &'static str {
+        match self {
+            Self::Resources => "resources/list",
+            Self::Templates => "resources/templates/list",
+            Self::Prompts => "prompts/list",
+        }
+    }
+
+    const fn member(self) -> &'static str {
+        match self {
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
+            Self::Prompts => "prompts",
+        }
+    }
+
+    const fn capability(self) -> &'static str {
+        match self {
+            Self::Prompts => "prompts",
+            _ => "resources",
+        }
+    }
+}
+
+impl<J: Judge + 'static> Front<J> {
+    /// Answers `tools/list`, once servers that are still starting had a moment.
+    pub(super) fn list_tools(self: &Rc<Self>, id: &Id<'_>) {
+        self.routes.borrow_mut().start_answering(&id.key);
+        let (front, raw, key) = (Rc::clone(self), id.raw.to_vec(), id.key.clone());
+        tokio::task::spawn_local(async move {
+            front.wait_for_start().await;
+            let result = list("tools", front.catalogue.borrow().definitions());
+            front.shown.set(true);
+            front.end_answering((&raw, &key), Ok(&result));
+        });
+    }
+
+    /// Waits for servers that are still starting, for a moment after the client came.
+    async fn wait_for_start(&self) {
+        let until = self.lists_until.get().unwrap_or_else(Instant::now);
+        let starts =
+            |member: &Rc<Member>| matches!(member.state.get(), State::Starting | State::Greeted);
+        self.wait(until, || !self.members.iter().any(starts)).await;
+    }
+
+    /// Answers one of the other lists.
+    pub(super) fn list(self: &Rc<Self>, id: &Id<'_>, what: List) {
+        self.routes.borrow_mut().start_answering(&id.key);
+        let (front, raw, key) = (Rc::clone(self), id.raw.to_vec(), id.key.clone());
+        tokio::task::spawn_local(async move {
+            front.wait_for_start().await;
+            let items = front.gather(what).await;
+            front.shown_others.borrow_mut().insert(what.capability());
+            let bytes: usize = items.iter().map(Vec::len).sum();
+            if bytes > MAX_BYTES {
+                let why = format!("the servers list too many {}", what.member());
+                front.end_answering((&raw, &key), Err((INTERNAL_ERROR, why)));
+            } else {
+                let result = list(what.member(), &items);
+                front.end_answering((&raw, &key), Ok(&result));
+            }
+        });
+    }
+
+    /// Asks all servers for a list, side by side, and notes whose what is. Who does not
+    /// answer in time is left out.
+    pub(super) async fn gather(self: &Rc<Self>, what: List) -> Vec<Vec<u8>> {
+        let asked: Vec<_> = self
+            .members
+            .iter()
+            .filter(|member| member.is_up() && member.offers(what.capability()))
+            .map(|member| {
+                let (front, member) = (Rc::clone(self), Rc::clone(member));
+                tokio::task::spawn_local(async move {
+                    let limit = front.patience.answers;
+                    let pages = front.all_pages(&member, what.method(), what.member(), limit);
+                    match timeout(limit, pages).await {
+                        Ok(Some(items)) => front.take(&member, what, items),
+                        _ => {
+                            let method = what.method();
+                            front.tell(&member, format_args!("did not answer {method}"));
+                            Vec::new()
+                        }
+                    }
+                })
+            })
+            .collect();
+        let mut all = Vec::new();
+        for items in asked {
+            all.extend(items.await.unwrap_or_default());
+        }
+        all
+    }
+
+    /// Notes whose the items of a list are; gives them as the client sees them.
+    fn take(&self, member: &Member, what: List, items: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        let mut frames = FrameReader::new(self.settings.max_message);
+        let server = member.index;
+        let mut directory = self.directory.borrow_mut();
+        if what == List::Prompts {
+            let items: Vec<Listed> = items
+                .iter()
+                .filter_map(|item| expose(&mut frames, &member.name, item))
+                .collect();
+            let items = without_doubles(items);
+            let names = items.iter().map(|item| item.name.clone());
+            directory.set_prompts(
+                server,
+                names.map(|name| (exposed(&member.name, &name), name)),
+            );
+            return items.into_iter().map(|item| item.definition).collect();
+        }
+        let key = if what == List::Resources {
+            "uri"
+        } else {
+            "uriTemplate"
+        };
+        let uris = items.iter().filter_map(|item| {
+            let [uri] = frames.members(item, [key]).ok()?;
+            super::super::frame::text(uri?)
+        });
+        if what == List::Resources {
+            directory.set_resources(server, uris);
+        } else {
+            directory.set_templates(server, uris);
+        }
+        items
+    }
+
+    /// Lists the tools of a server anew; if that is under way it is repeated.
+    pub(super) async fn refresh_tools(&self, member: &Rc<Member>) {
+        if member.refreshing.replace(true) {
+            member.again.set(true);
+            return;
+        }
+        loop {
+            member.again.set(false);
+            let limit = self.patience.start;
+            match self.all_pages(member, "tools/list", "tools", limit).await {
+                Some(items) => {
+                    let mut frames = FrameReader::new(self.settings.max_message);
+                    let count = items.len();
+                    let tools: Vec<Listed> = items
+                        .iter()
+                        .filter_map(|item| expose(&mut frames, &member.name, item))
+                        .collect();
+                    let tools = without_doubles(tools);
+                    if tools.len() < count {
+                        let missing = count - tools.len();
+                        self.tell(
+                            member,
+                            format_args!("lists tools twice or unreadably: {missing} left out"),
+                        );
+                    }
+                    *member.tools.borrow_mut() = tools;
+                }
+                None => self.tell(member, format_args!("did not list its tools")),
+            }
+            if !member.again.get() {
+                break;
+            }
+        }
+        member.refreshing.set(false);
+        if member.is_up() {
+            self.recatalogue();
+        }
+    }
+
+    /// All pages of a list, item by item as they were spelled. `None`: not one page.
+    async fn all_pages(
+        &self,
+        member: &Member,
+        method: &str,
+        items_of: &str,
+        limit: Duration,
+    ) -> Option<Vec<Vec<u8>>> {
+        let mut all = Vec::new();
+        let mut cursor: Option<String> = None;
+        let mut cursors = HashSet::new();
+        let mut bytes = 0_usize;
+        for page in 0..MAX_PAGES {
+            let params = cursor.as_ref().map(|cursor| json!({"cursor": cursor}));
+            let reply = self.ask(member, method, params, limit).await;
+            let Some(Ok(result)) = reply else {
+                return (page > 0).then_some(all);
+            };
+            let page: HashMap<String, &RawValue> = serde_json::from_slice(&result).ok()?;
+            let items = page.get(items_of)?;
+            let items: Vec<&RawValue> = serde_json::from_str(items.get()).ok()?;
+            cursor = page
+                .get("nextCursor")
+                .and_then(|next| serde_json::from_str(next.get()).ok()?);
+            for item in items {
+                let item = item.get().as_bytes();
+                bytes += item.len();
+                if all.len() >= MAX_TOOLS || bytes > MAX_BYTES {
+                    self.tell(
+                        member,
+                        format_args!("lists too much in {method}; the rest is left out"),
+                    );
+                    return Some(all);
+                }
+                all.push(item.to_vec());
+            }
+            match &cursor {
+                Some(next) if next.len() <= MAX_CURSOR && cursors.insert(next.clone()) => {}
+                Some(_) => {
+                    self.tell(
+                        member,
+                        format_args!("goes in circles in {method}; the list ends here"),
+                    );
+                    return Some(all);
+                }
+                None => return Some(all),
+            }
+        }
+        Some(all)
+    }
+}
+
+/// The result that holds `items`.
+fn list(member: &str, items: &[Vec<u8>]) -> Vec<u8> {
+    // Member names are constants that need no escapes.
+    let mut result = format!("{{\"{member}\":[").into_bytes();
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            result.push(b',');
+        }
+        result.extend_from_slice(item);
+    }
+    result.extend_from_slice(b"]}");
+    result
+}

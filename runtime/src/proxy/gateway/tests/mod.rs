@@ -1,0 +1,5 @@
+//! The gateway over in-memory streams.
+
+mod faults;
+mod rig;
+mod routing;

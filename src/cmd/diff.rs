@@ -1,0 +1,161 @@
+//! `bouncer diff`: which calls two policies judge differently.
+
+use crate::cli::{DiffArgs, DiffFormat, FailIf};
+use crate::output::{ERROR, Failure, Outcome};
+use crate::source;
+use bouncer_compiler::Loaded;
+use bouncer_compiler::diagnostic::{SourceMap, escape};
+use bouncer_compiler::report;
+use bouncer_compiler::verify::{self, Change, Options, Relation, ToolDiff};
+use bouncer_runtime::plan::format::MAGIC;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Runs the command.
+pub fn run(args: &DiffArgs) -> Outcome {
+    let json = args.json || args.format == DiffFormat::Json;
+    let tools = source::tools(&args.tools)?;
+    let old = load(args, &args.old)?;
+    let new = load(args, &args.new)?;
+    let diffs = verify::diff(&old.policy, &new.policy, &tools, &Options::default());
+    let diffs = diffs.map_err(|errors| {
+        // The first that does not build is the one to tell about.
+        let loaded = match bouncer_compiler::compile(&old.policy) {
+            Err(_) => &old,
+            Ok(_) => &new,
+        };
+        source::build_failure(&errors, loaded).report()
+    })?;
+    let sources = new.warnings.sources();
+    if json {
+        let tools: Vec<Value> = diffs.iter().map(|diff| object(diff, sources)).collect();
+        let value = json!({ "relation": overall(&diffs).name(), "tools": tools });
+        writeln!(io::stdout(), "{value:#}")?;
+    } else {
+        human(&diffs, sources)?;
+    }
+    let fails = args
+        .fail_if
+        .iter()
+        .any(|what| diffs.iter().any(|diff| fails(*what, diff.relation)));
+    Ok(if fails { ERROR } else { 0 })
+}
+
+fn load(args: &DiffArgs, path: &Path) -> Result<Loaded, Failure> {
+    if path != Path::new("-") && is_plan(path) {
+        return Err(Failure::Message(format!(
+            "`{}` is a compiled plan, and plans do not say enough to be compared: name the policy that it was compiled from; \
+             `bouncer inspect` shows the files that a plan holds",
+            path.display()
+        )));
+    }
+    let mut policies: Vec<PathBuf> = vec![path.to_owned()];
+    policies.extend(args.with.iter().cloned());
+    source::load(&policies, &args.layers).map_err(|failure| failure.report())
+}
+
+fn is_plan(path: &Path) -> bool {
+    use std::io::Read as _;
+    let mut start = [0; MAGIC.len()];
+    std::fs::File::open(path)
+        .and_then(|mut file| file.read_exact(&mut start))
+        .is_ok_and(|()| start == MAGIC)
+}
+
+/// What was not decided may be anything.
+const fn fails(what: FailIf, relation: Relation) -> bool {
+    match relation {
+        Relation::Equivalent => false,
+        Relation::Incomparable | Relation::Undecided => true,
+        Relation::Looser => matches!(what, FailIf::Looser | FailIf::Changed),
+        Relation::Tighter => matches!(what, FailIf::Tighter | FailIf::Changed),
+    }
+}
+
+/// The relation of the whole policies.
+fn overall(diffs: &[ToolDiff]) -> Relation {
+    let any = |relation| diffs.iter().any(|diff| diff.relation == relation);
+    let both = any(Relation::Looser) && any(Relation::Tighter);
+    if any(Relation::Incomparable) || both {
+        Relation::Incomparable
+    } else if any(Relation::Undecided) {
+        Relation::Undecided
+    } else if any(Relation::Looser) {
+        Relation::Looser
+    } else if any(Relation::Tighter) {
+        Relation::Tighter
+    } else {
+        Relation::Equivalent
+    }
+}
+
+fn object(diff: &ToolDiff, sources: &SourceMap) -> Value {
+    let change = |change: &Option<Change>| {
+        change.as_ref().map(|change| {
+            json!({
+                "old": change.old.name(),
+                "new": change.example.verdict.name(),
+                "example": report::example_json(&change.example, sources),
+            })
+        })
+    };
+    json!({
+        "server": diff.server,
+        "tool": diff.tool,
+        "relation": diff.relation.name(),
+        "tighter": change(&diff.tighter),
+        "looser": change(&diff.looser),
+        "undecided": diff.undecided,
+    })
+}
+
+fn human(diffs: &[ToolDiff], sources: &SourceMap) -> io::Result<()> {
+    let mut stdout = anstream::stdout();
+    let mut same = 0;
+    for diff in diffs {
+        if diff.relation == Relation::Equivalent {
+            same += 1;
+            continue;
+        }
+        let name = match &diff.server {
+            Some(server) => format!("{server}__{}", diff.tool),
+            None => diff.tool.clone(),
+        };
+        let colour = match diff.relation {
+            Relation::Tighter => "32",
+            Relation::Undecided => "33",
+            _ => "31",
+        };
+        writeln!(
+            stdout,
+            "\u{1b}[1;{colour}m{}\u{1b}[0m {}",
+            diff.relation.name(),
+            escape(&name)
+        )?;
+        for (word, change) in [("looser", &diff.looser), ("tighter", &diff.tighter)] {
+            let Some(change) = change else { continue };
+            writeln!(
+                stdout,
+                "  {word}: was {}, is {}",
+                change.old.name(),
+                change.example.verdict.name()
+            )?;
+            for line in report::example(&change.example, sources).lines() {
+                writeln!(stdout, "    {line}")?;
+            }
+        }
+        if let Some(why) = &diff.undecided {
+            writeln!(stdout, "  undecided: {}", escape(why))?;
+        }
+    }
+    // If standard error is gone there is nobody left to tell.
+    let _ = writeln!(
+        anstream::stderr(),
+        "{}: {} of {} tools or patterns of tools differ",
+        overall(diffs).name(),
+        diffs.len() - same,
+        diffs.len()
+    );
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! Plays a conversation, line by line, against a plan.
+
+use super::trace::{self, Line};
+use bouncer_runtime::gate::{Attempt, Call, Conversation, Decision, Gate};
+use bouncer_runtime::plan::Plan;
+use bouncer_runtime::tools::ToolDefinition;
+
+/// A conversation in progress.
+pub struct Player<'p> {
+    plan: &'p Plan,
+    gate: Gate,
+    conversation: Conversation,
+}
+
+/// What a call is expected to get.
+pub struct Expected {
+    pub verdict: Option<String>,
+    pub contract: Option<String>,
+}
+
+impl Expected {
+    /// What was expected and is otherwise: verdict, contract.
+    pub fn missed(&self, decision: &Decision<'_>) -> [Option<&str>; 2] {
+        let verdict = self.verdict.as_deref();
+        let contract = self.contract.as_deref();
+        [
+            verdict.filter(|want| *want != decision.verdict().name()),
+            contract.filter(|want| *want != decision.stage().name()),
+        ]
+    }
+}
+
+impl<'p> Player<'p> {
+    /// A fresh conversation, with nothing pinned.
+    pub fn new(plan: &'p Plan) -> Self {
+        let gate = Gate::new(plan.clone());
+        let conversation = gate.conversation();
+        Self {
+            plan,
+            gate,
+            conversation,
+        }
+    }
+
+    /// Pins tools of one server.
+    pub fn pin(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
+        self.gate.pin(server, tools, None);
+    }
+
+    /// Plays one line. `judged` gets the verdict of a call.
+    ///
+    /// # Errors
+    /// What is wrong with the line.
+    pub fn line(
+        &mut self,
+        text: &str,
+        judged: impl FnOnce(&str, &Decision<'_>, &Expected),
+    ) -> Result<(), String> {
+        let (line, raw) = trace::parse(text)?;
+        match line {
+            Line::Conversation {} => {
+                self.gate = Gate::new(self.plan.clone());
+                self.conversation = self.gate.conversation();
+            }
+            Line::Tools { server, tools } => {
+                let definitions: Vec<ToolDefinition> = tools
+                    .into_iter()
+                    .map(ToolDefinition::from_json)
+                    .collect::<Result<_, _>>()
+                    .map_err(|error| error.to_string())?;
+                self.gate.pin(server.as_deref(), &definitions, None);
+            }
+            Line::Result {
+                server,
+                tool,
+                content,
+                structured,
+                error,
+            } => {
+                let result = trace::result_value(content, structured, error);
+                self.gate
+                    .record(&mut self.conversation, server.as_deref(), &tool, &result);
+            }
+            Line::Approve {
+                server,
+                tool,
+                param,
+                destination,
+            } => {
+                self.conversation
+                    .approve(server.as_deref(), &tool, &param, &destination);
+            }
+            Line::Call {
+                server,
+                tool,
+                arguments_raw,
+                expect,
+                expect_contract,
+                at_ms,
+                ..
+            } => {
+                if let Some(verdict) = &expect
+                    && !matches!(verdict.as_str(), "allow" | "ask" | "deny")
+                {
+                    return Err(format!(
+                        "`expect` is `{verdict}`; it can be allow, ask or deny"
+                    ));
+                }
+                let arguments = arguments_raw
+                    .as_deref()
+                    .or(raw.as_ref().map(|raw| raw.get()));
+                let call =
+                    Call::hypothetical(server.as_deref(), &tool, arguments.map(str::as_bytes));
+                let now = at_ms.unwrap_or(0);
+                let conversation = &mut self.conversation;
+                let decision = self.gate.decide(conversation, &call, Attempt::First, now);
+                let expected = Expected {
+                    verdict: expect,
+                    contract: expect_contract,
+                };
+                judged(&tool, &decision, &expected);
+            }
+        }
+        Ok(())
+    }
+}
