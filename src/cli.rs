@@ -391,6 +391,10 @@ pub struct GatewayArgs {
     /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
     #[arg(long, value_name = "FILE")]
     pub approvals: Option<PathBuf>,
+    /// How much of what the agent reads is remembered, in MiB, to tell where a destination
+    /// came from
+    #[arg(long, value_name = "MIB", default_value_t = 64)]
+    pub provenance_limit: u32,
 }
 
 /// Which approvals.

@@ -47,8 +47,10 @@ pub fn command(args: GatewayArgs) -> Outcome {
         plan.short_digest(),
         path.display()
     ));
+    let mut gate = Gate::new(plan);
+    gate.limit_provenance((args.provenance_limit as usize) << 20);
     let gateway = Gateway {
-        gate: Gate::new(plan),
+        gate,
         lock,
         audit,
         desk,
@@ -92,7 +94,7 @@ fn servers(
     let mut out = Vec::new();
     for entry in tables.servers {
         let name = tables.text(&entry.name).map_err(|_| CORRUPT)?;
-        let command = server(&tables, entry, base, look_up)
+        let command = server(tables, entry, base, look_up)
             .map_err(|why| format!("server `{}`: {why}", escape(name)))?;
         out.push((name.to_owned(), command));
     }

@@ -422,7 +422,7 @@ fn why_explains_a_hypothetical_call_by_trying() {
         .1;
     assert!(excerpt.contains("x@evil.example"), "{excerpt}");
     assert_eq!(
-        stdout.replace(&format!(": {excerpt}"), ""),
+        stdout.replace(&format!("(untrusted): {excerpt}"), "(untrusted)"),
         r#"deny: "send_email"
   reason      destination "to": "x@evil.example" came from untrusted data (in the output of "--untrusted", call 1)
   decided by  sink_gate (sink_gate.tainted), at policy.yaml:4:3

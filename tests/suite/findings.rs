@@ -363,15 +363,15 @@ fn policies_are_compared() {
         &[
             (
                 "old.yaml",
-                "version: 1\npacks: []\nrules:\n  - {tool: pay, match: {amount: {gt: 1000}}, action: deny}\n",
+                "version: 1\npacks: []\nrules:\n  - {tool: resize, match: {amount: {gt: 1000}}, action: deny}\n",
             ),
             (
                 "new.yaml",
-                "version: 1\npacks: []\nrules:\n  - {tool: pay, match: {amount: {gt: 2000}}, action: deny}\n",
+                "version: 1\npacks: []\nrules:\n  - {tool: resize, match: {amount: {gt: 2000}}, action: deny}\n",
             ),
             (
                 "tools.json",
-                r#"[{"name": "pay", "inputSchema": {"properties": {"amount": {"type": "number"}}}}]"#,
+                r#"[{"name": "resize", "inputSchema": {"properties": {"amount": {"type": "number"}}}}]"#,
             ),
             ("broken.yaml", "a: 1\n"),
         ],

@@ -348,7 +348,8 @@ fn one_server_dies_one_hangs_one_never_starts_and_the_rest_work() {
     .unwrap();
     let (why, failed) = agent.call("mortal__die", json!({}));
     assert!(failed && why.contains("has ended"), "{why}");
-    assert_eq!(agent.call("mail__list_contacts", json!({})).1, false);
+    let (text, failed) = agent.call("mail__list_contacts", json!({}));
+    assert!(!failed, "{text}");
     let found = agent.until_tools(|tools| tools.contains(&"mortal__more".to_owned()));
     assert_eq!(found.len(), 8);
     assert!(
@@ -362,7 +363,10 @@ fn one_server_dies_one_hangs_one_never_starts_and_the_rest_work() {
         ("a s3cret".to_owned(), false)
     );
     let (why, failed) = agent.call("mortal__say", json!({}));
-    assert!(failed && why.contains("changed"), "{why}");
+    assert!(
+        failed && why.contains("not the one that was pinned"),
+        "{why}"
+    );
     let (why, failed) = agent.call("mortal__more", json!({}));
     assert!(failed, "{why}");
     let began = Instant::now();

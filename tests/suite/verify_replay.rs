@@ -209,7 +209,7 @@ fn examples_from_generated_policies_replay() {
     let mut undecided = 0;
     let mut findings = 0;
     let mut reasons = BTreeMap::<String, usize>::new();
-    for seed in first..first + setting("BOUNCER_POLICIES", 1500) {
+    for seed in first..first + setting("BOUNCER_POLICIES", 600) {
         let policy = generate::case(seed).policy;
         let report = verified(&policy, &[]);
         findings += report.findings.len();

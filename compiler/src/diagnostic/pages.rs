@@ -707,7 +707,7 @@ pub(super) const PAGES: &[Page] = &[
         [
             "The policy says that something never happens, and the example is a call for which it does.",
             "Either the policy has a hole or the assertion says too much.",
-            "version: 1\npacks: []\nrules:\n  - {tool: \"pay\", when: args.amount > 2000, action: ask}\nassert:\n  - 'never allow tool \"pay\" when args.amount > 1000'\n",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"resize\", when: args.amount > 2000, action: ask}\nassert:\n  - 'never allow tool \"resize\" when args.amount > 1000'\n",
             "Change the rules so that the example is judged as asserted, or correct the assertion.",
         ],
     ),

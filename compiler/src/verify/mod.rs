@@ -23,6 +23,7 @@ mod names;
 mod probe;
 mod property;
 mod reach;
+mod removal;
 mod rules;
 mod run;
 mod schema;

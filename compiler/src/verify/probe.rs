@@ -113,7 +113,7 @@ fn walk(hir: &Hir, depth: u32) -> Vec<Sample> {
         }
         HirKind::Capture(capture) => walk(&capture.sub, depth + 1),
         HirKind::Repetition(repetition) => {
-            let times = repetition.min.max(1).min(12) as usize;
+            let times = repetition.min.clamp(1, 12) as usize;
             let exactly = repetition.min == 1 && repetition.max == Some(1);
             let optional = repetition.max == Some(1);
             let mut out = walk(&repetition.sub, depth + 1);

@@ -85,7 +85,7 @@ pub(super) fn some_tool(rule: &Rule) -> Option<(Option<String>, String)> {
         let name = tool.pattern.replace("**", "*");
         let name = match name.as_str() {
             "*" => "tool".to_owned(),
-            other => other.replace('*', "x").replace('?', "x"),
+            other => other.replace(['*', '?'], "x"),
         };
         if !matches(tool, &name) {
             return None;

@@ -81,7 +81,7 @@ struct Smells<'a> {
 
 /// What decides whether a text matches.
 enum Matcher<'a> {
-    Regex(Probe),
+    Regex(Box<Probe>),
     Contains(&'a str),
     StartsWith(&'a str),
 }
@@ -176,7 +176,7 @@ impl Smells<'_> {
             return;
         }
         if let Some(probe) = Probe::new(&pattern.regex) {
-            let matcher = Matcher::Regex(probe);
+            let matcher = Matcher::Regex(Box::new(probe));
             self.written(spot, &matcher, &pattern.written, &samples, out);
         }
     }

@@ -340,10 +340,13 @@ impl Generation {
             .find_map(|(at, step)| self.compare(needle, at, step))
             .or_else(|| {
                 // Not proven absent: the stricter answer, with a text that holds a part.
-                let (at, step) =
-                    listed().find(|(at, step)| self.list(needle, *at, *step).is_some())?;
-                let place = *self.list(needle, at, step)?.numbers().first()? >> 2;
-                self.hit(place as usize, LADDER.get(step).copied()?)
+                // A list that only counts as full may be empty.
+                let part = listed().find_map(|(at, step)| {
+                    let place = *self.list(needle, at, step)?.numbers().first()?;
+                    Some(((place >> 2) as usize, *LADDER.get(step)?))
+                });
+                let (start, len) = part.unwrap_or_default();
+                self.hit(start, len)
             })
     }
 
