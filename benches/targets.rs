@@ -136,12 +136,16 @@ fn rules() {
 
 fn regexes() {
     for anchored in [true, false] {
+        // More than a thousand unanchored ones take minutes to compile.
+        let largest = if anchored { 10_000 } else { 1000 };
         let cases = [10, 100, 1000, 10_000]
+            .into_iter()
+            .filter(|count| *count <= largest)
             .map(|count| {
                 let (policy, requests) = policies::regexes(count, anchored);
                 (count.to_string(), Bench::new(&policy, &requests), requests)
             })
-            .into();
+            .collect();
         let kind = if anchored { "anchored" } else { "unanchored" };
         growth(
             &format!("Regexes on one argument of 200 bytes, {kind}"),
@@ -218,7 +222,7 @@ fn floors() {
     let mut bench = Bench::new(&policy, &requests);
     let text = policies::query_request(200).arguments;
     let patterns: Vec<String> = (0..1000)
-        .map(|n| format!(r"(?i)(drop|truncate)\s+(table\s+)?tbl_{n}x"))
+        .map(|n| format!(r"(?i-u)(drop|truncate)\s+(table\s+)?tbl_{n}x"))
         .collect();
     let dfa = dense::Builder::new()
         .configure(dense::Config::new().match_kind(regex_automata::MatchKind::All))

@@ -68,9 +68,10 @@ pub fn typical_request() -> Request {
 
 fn rule(policy: &mut String, tool: &str, condition: &str) {
     let condition = condition.replace('\'', "''");
+    // Short, so that 100,000 rules fit the limit of a policy file.
     let _ = writeln!(
         policy,
-        "  - tool: {tool}\n    when: '{condition}'\n    action: deny"
+        "- {{tool: {tool}, when: '{condition}', action: deny}}"
     );
 }
 
@@ -84,14 +85,14 @@ pub fn spread(rules: usize) -> (String, Vec<Request>) {
     let mut policy = HEAD.to_owned();
     let tools = (rules / PER_TOOL).max(1);
     for tool in 0..tools {
-        let name = format!("server{}__tool{tool}", tool / 10);
+        let name = format!("s{}__t{tool}", tool / 10);
         for n in 0..PER_TOOL {
             let id = tool * PER_TOOL + n;
             let condition = match n % 4 {
-                0 => format!(r#"args.query == "select secret_{id} from vault""#),
-                1 => format!(r#"args.query contains "forbidden_word_{id}_end""#),
-                2 => format!(r#"args.path starts_with "/srv/private/area{id}/""#),
-                _ => format!(r#"args.env == "prod{id}" and args.query contains "purge_{id}_now""#),
+                0 => format!(r#"args.q == "secret {id}""#),
+                1 => format!(r#"args.q contains "word_{id}_x""#),
+                2 => format!(r#"args.path starts_with "/srv/a{id}/""#),
+                _ => format!(r#"args.env == "p{id}" and args.q contains "purge_{id}""#),
             };
             rule(&mut policy, &name, &condition);
         }
@@ -104,12 +105,11 @@ pub fn spread_regexes(rules: usize) -> (String, Vec<Request>) {
     let mut policy = HEAD.to_owned();
     let tools = (rules / PER_TOOL).max(1);
     for tool in 0..tools {
-        let name = format!("server{}__tool{tool}", tool / 10);
+        let name = format!("s{}__t{tool}", tool / 10);
         for n in 0..PER_TOOL {
             let id = tool * PER_TOOL + n;
-            let condition = format!(
-                r"args.query matches /^(drop|truncate|delete)\s+(table\s+)?tbl_{id}(?-u:\b)/i"
-            );
+            let condition =
+                format!(r"args.q matches /^(drop|truncate|delete)\s+(table\s+)?tbl_{id}(?-u:\b)/i");
             rule(&mut policy, &name, &condition);
         }
     }
@@ -123,15 +123,15 @@ fn spread_requests(tools: usize) -> Vec<Request> {
             let tool = n * 7919 % tools;
             let id = tool * PER_TOOL + 1;
             let query = match n % 4 {
-                0 => format!("please take forbidden_word_{id}_end out of the list"),
+                0 => format!("please take word_{id}_x out of the list"),
                 1 => format!("drop table tbl_{id} ; select 1 from the_other_table"),
                 _ => "select name, email from customers where id = 42 and active".to_owned(),
             };
             Request::new(
-                &format!("server{}", tool / 10),
-                &format!("tool{tool}"),
+                &format!("s{}", tool / 10),
+                &format!("t{tool}"),
                 format!(
-                    r#"{{"query":"{query}","path":"/srv/data/reports/2026/november.csv","env":"staging","limit":100,"options":{{"timeout_ms":30000,"format":"csv","columns":["name","email","created_at"],"dry_run":false}},"comment":"the weekly report for the sales team"}}"#
+                    r#"{{"q":"{query}","path":"/srv/data/reports/2026/november.csv","env":"staging","limit":100,"options":{{"timeout_ms":30000,"format":"csv","columns":["name","email","created_at"],"dry_run":false}},"comment":"the weekly report for the sales team"}}"#
                 ),
             )
         })

@@ -205,7 +205,8 @@ def compare(title, case, rounds, directory):
     for at, worker in enumerate(workers):
         ours = workers[at - at % 2]
         ratio = median(a / b for a, b in zip(worker.times, ours.times))
-        against = "" if ours is worker else f"{ratio:,.0f}x (load {worker.load / ours.load:.1f}x)"
+        times = f"{ratio:.2g}x" if ratio < 10 else f"{ratio:,.0f}x"
+        against = "" if ours is worker else f"{times} (load {worker.load / ours.load:.1f}x)"
         print(f"| {worker.name} | {time(worker.load)} | {time(median(worker.times))} | {against} |")
     print(flush=True)
     for worker in workers:

@@ -253,32 +253,13 @@ fn a_thousand_contains() {
 }
 
 #[test]
-fn a_thousand_secret_shapes() {
-    let rules = (0..1000)
-        .map(|n| Rule::matches(&format!(r"(?i)key{n}[_-][0-9a-z]{{24}}")))
-        .collect();
-    let cost = Cost {
-        seconds: 120.0,
-        bytes: 64 << 20,
-    };
-    let mut worst = Worst::new("secrets", rules, cost);
-    worst.agrees_on(&[
-        "key7_0123456789abcdef01234567",
-        "KEY999-0123456789ABCDEF01234567",
-        "key7_0123456789abcdef0123456",
-        "my key12-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-    ]);
-    worst.is_linear_on("key7_0123456789abcdef0123456 ", 3.0);
-}
-
-#[test]
 fn two_hundred_overlapping_globs() {
     let mut policy = String::from("version: 1\npacks: []\nrules:\n");
     for n in 0..200 {
         let stars = "*".repeat(1 + n % 3);
         writeln!(
             policy,
-            "  - tool: \"{stars}t{}*\"\n    when: 'args.text contains \"word{n}\"'\n    action: deny",
+            "  - tool: \"{stars}t{}*\"\n    when: 'args.text contains \"word{n:03}\"'\n    action: deny",
             "*".repeat(n % 5)
         )
         .unwrap();
@@ -291,8 +272,8 @@ fn two_hundred_overlapping_globs() {
     gate.pin(None, &[tool], None);
     let mut conversation = gate.conversation();
     for (text, rule) in [
-        ("word3 and word150", Some(3)),
-        ("word199", Some(19)),
+        ("word003 and word150", Some(3)),
+        ("word199", Some(199)),
         ("none", None),
     ] {
         let arguments = serde_json::json!({ "text": text }).to_string();

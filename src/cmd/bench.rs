@@ -14,7 +14,7 @@ use bouncer_runtime::plan::format::MAGIC;
 use bouncer_runtime::tools::ToolDefinition;
 use std::hint::black_box;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long the calls are repeated for each of the two measurements.
@@ -83,7 +83,7 @@ fn plan_of(args: &BenchArgs) -> Result<Plan, Failure> {
 /// The calls of a trace. Its tools, results and approvals are taken in first, all of
 /// them: each call is judged as at the end of the trace.
 fn recorded(
-    path: &PathBuf,
+    path: &Path,
     gate: &mut Gate,
     conversation: &mut Conversation,
 ) -> Result<Vec<Sample>, Failure> {
