@@ -285,6 +285,11 @@ fn contract_key(key: &str) -> Option<Value> {
             "Attempts in one conversation; 0 forbids the tool.",
             json!({ "type": "integer", "minimum": 0, "maximum": u64::MAX }),
         ),
+        "optional_sinks" => says(
+            "A call that names none of the declared sinks sends nothing out.",
+            json!({ "type": "boolean" }),
+        ),
+        "confirm" => says("A human confirms every call.", json!({ "type": "boolean" })),
         "on_tainted" => says(
             "The verdict for a destination that stands in untrusted output.",
             json!({ "enum": ["deny", "ask"] }),

@@ -183,7 +183,8 @@ fn values(lists: bool) -> Vec<Option<String>> {
         [
             "c", "ac", "ca", "abc", "1", "2", "2b", "1a", "1b", "a1", "true", "aab1", "A", "c c",
             "b a", "a b", "c a", "aab a", "bb a", "cc", "bc", "cb", "cab", "1 a", "1b a", "2 a",
-            "b-a",
+            "b-a", "1bb", "bb1", "1aa", "aa1", "2bb", "bb2", "2aa", "aa2", "1ab", "ab1", "1ba",
+            "ba1", "2ab", "ab2", "2ba", "ba2", "cbb", "bbc", "caa", "aac",
         ]
         .map(str::to_owned),
     );
@@ -192,7 +193,7 @@ fn values(lists: bool) -> Vec<Option<String>> {
     let mut out: Vec<Option<String>> = vec![None];
     out.extend(texts.iter().map(|text| Some(format!("\"{text}\""))));
     let scalars = [
-        "0", "1", "2", "3", "1.5", "2.5", "12", "21", "true", "false", "null", "[]",
+        "0", "1", "1.0", "2", "2.0", "3", "1.5", "2.5", "12", "21", "true", "false", "null", "[]",
     ];
     out.extend(scalars.map(|text| Some(text.to_owned())));
     out.extend(
@@ -472,10 +473,13 @@ fn check(policy: &Policy, lists: bool, whole: bool, tally: &mut Tally) -> Result
             }
             if let Some(example) = found.and_then(|finding| finding.example.as_ref()) {
                 let decider = |policy: &Policy| judged(policy, example).1;
-                let (here, there) = (
-                    decider(policy),
-                    decider(&with_rules(policy, |at| at == later)),
-                );
+                // Where nothing is stricter the later rule decides if any pick matches it.
+                let mut alone = with_rules(policy, |at| at == later);
+                if let Some(set) = &mut alone.rules {
+                    set.on_unknown.action = Verdict::Allow;
+                    set.on_destructive_hint.action = Verdict::Allow;
+                }
+                let (here, there) = (decider(policy), decider(&alone));
                 if here != Some(rule as u32) || there != Some(0) {
                     return fail(format!(
                         "rules {rule} and {later}: no conflict in {example:?}"

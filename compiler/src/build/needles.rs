@@ -323,7 +323,7 @@ mod tests {
                 "a word",
                 "my PassWord",
             ),
-            ("confidential", "confident", "strictly confidential"),
+            ("confidential", "confidant", "strictly confidential"),
             (
                 "BEGIN PRIVATE KEY",
                 "begin private key",
@@ -332,7 +332,7 @@ mod tests {
             (r"\.(pem|key|p12)$", "/srv/out/minutes.pdf", "x.pem"),
             (r"(ab|cd)+x{2,}abc", "abxxab", "cdxxabc"),
             ("(?:x|yy)?longword", "longwor", "longword"),
-            ("é{1,3}tude", "etude", "ééétude"),
+            ("é{1,3}tude", "étud", "ééétude"),
         ] {
             let filter = filter_of(&[pattern]).unwrap();
             assert!(!filter(no), "{pattern} {no}");

@@ -193,7 +193,7 @@ fn subjects() {
     );
     assert_eq!(
         good("not any carries_untrusted(args)"),
-        Cond::Not(Box::new(good("any carries_untrusted(args)")))
+        Cond::Not(Box::new(good("    any carries_untrusted(args)")))
     );
     for (text, view) in [
         ("host(args.x)", View::Host),

@@ -143,7 +143,11 @@ impl Lists {
         let at = match table.find(bits) {
             Ok(at) => at,
             Err(at) => {
-                self.bytes += table.insert(at, slot(bits, ONE, number)) * size_of::<Slot>();
+                // A table that grows may also shrink: what its last slots overflowed into
+                // is not needed any more.
+                self.bytes -= table.slots.capacity() * size_of::<Slot>();
+                table.insert(at, slot(bits, ONE, number));
+                self.bytes += table.slots.capacity() * size_of::<Slot>();
                 return true;
             }
         };
@@ -275,9 +279,8 @@ impl Table {
         Err(at)
     }
 
-    /// Puts a slot where it belongs. Returns by how many slots the table has grown.
-    fn insert(&mut self, at: usize, slot: Slot) -> usize {
-        let before = self.slots.capacity();
+    /// Puts a slot where it belongs.
+    fn insert(&mut self, at: usize, slot: Slot) {
         let mut at = at;
         if self.used >= self.capacity - self.capacity / 8 {
             self.grow();
@@ -296,7 +299,6 @@ impl Table {
             self.slots.push(carried);
         }
         self.used += 1;
-        self.slots.capacity() - before
     }
 
     fn grow(&mut self) {

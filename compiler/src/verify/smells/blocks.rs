@@ -38,8 +38,8 @@ pub(super) fn start_only(
         return;
     }
     let tries = [
-        format!("select 1; {}", text.trim()),
-        format!("/* */ {}", text.trim()),
+        format!("select 1; {}", text.trim_start()),
+        format!("/* */ {}", text.trim_start()),
     ];
     let Some(slips) = tries.iter().find(|text| matcher.misses(text)) else {
         return;
