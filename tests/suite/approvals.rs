@@ -316,7 +316,7 @@ fn the_policy_says_where_and_for_how_long() {
     let desk = Desk::new(&policy);
     let file = desk.path("policy.yaml");
     let run = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_bouncer"))
+        Command::new(env!("CARGO_BIN_EXE_bouncer"))
             .args(arguments)
             .arg("--policy")
             .arg(&file)
@@ -330,8 +330,7 @@ fn the_policy_says_where_and_for_how_long() {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .unwrap();
-        output
+            .unwrap()
     };
     let mut proxy = run(&["run"]);
     let call =

@@ -20,7 +20,7 @@ pub fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
-const TOOLS: [&str; 4] = ["t", "u", "tu", "x"];
+const TOOLS: [&str; 5] = ["t", "u", "tu", "ta", "x"];
 const TEXTS: [&str; 8] = ["a", "b", "ab", "ba", "aa", "bb", "aab", "1"];
 const REGEXES: [&str; 16] = [
     "^a",
