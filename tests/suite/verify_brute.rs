@@ -168,7 +168,7 @@ pub fn policy(rng: &mut Rng, lists: bool) -> Policy {
 }
 
 /// Every value of one argument: as JSON, and whether it is a list.
-fn values(lists: bool) -> Vec<Option<String>> {
+fn values(lists: bool, longer: bool) -> Vec<Option<String>> {
     let mut texts: Vec<String> = vec![String::new()];
     let mut from = 0;
     for _ in 0..4 {
@@ -188,6 +188,16 @@ fn values(lists: bool) -> Vec<Option<String>> {
         ]
         .map(str::to_owned),
     );
+    if longer {
+        // Two demands on one text at a time need something between them.
+        for first in ["a", "aa", "ab", "b", "ba", "bb"] {
+            for between in ["1", "c"] {
+                for last in ["a", "aa", "ab", "b", "ba", "bb", "aab"] {
+                    texts.push(format!("{first}{between}{last}"));
+                }
+            }
+        }
+    }
     texts.sort();
     texts.dedup();
     let mut out: Vec<Option<String>> = vec![None];
@@ -229,7 +239,7 @@ pub struct Calls {
 impl Calls {
     /// `whole`: every pair of values, not only one of several.
     pub fn new(x: bool, y: bool, lists: bool, whole: bool) -> Self {
-        let all = values(lists);
+        let all = values(lists, whole);
         let absent = vec![None];
         let (xs, ys) = (
             if x { &all } else { &absent },
