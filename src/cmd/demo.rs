@@ -149,6 +149,9 @@ impl Client {
             .arg(plan)
             .arg("--audit")
             .arg(&audit)
+            // Nothing of the demo is left in the user's home.
+            .arg("--approvals")
+            .arg(directory.join("approvals.db"))
             .arg("--")
             .arg(program)
             .arg("demo-server")
