@@ -160,6 +160,9 @@ pub struct CheckArgs {
     /// Text the agent has read before from an untrusted source; may be given more than once
     #[arg(long, value_name = "TEXT")]
     pub untrusted: Vec<String>,
+    /// Make the same call this many times before, in the same moment
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub after: u32,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

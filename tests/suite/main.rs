@@ -24,6 +24,7 @@ mod e2e;
 mod engine;
 mod equivalence;
 mod findings;
+mod findings_told;
 mod gateway;
 mod policy_tests;
 mod schema;
