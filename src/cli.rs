@@ -1,5 +1,8 @@
 //! The command line: what can be said, with its help. Parsing only.
 
+mod audit;
+
+pub use audit::{AuditArgs, AuditCommand, AuditOptions, LogArgs, LogFilter, SyncWhen};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -69,6 +72,8 @@ pub enum Command {
     Deny(DecideArgs),
     /// Decide one waiting call after the other, as they come
     Watch(WatchArgs),
+    /// Read the audit log, and check that nobody changed it
+    Audit(AuditArgs),
     /// Show what a plan holds
     Inspect(InspectArgs),
     /// Measure how long decisions take
@@ -358,9 +363,8 @@ pub struct RunArgs {
     /// Hold the server to these accepted tools, instead of pinning what it lists at start
     #[arg(long, value_name = "LOCK")]
     pub tools: Option<PathBuf>,
-    /// The audit log [default: the policy's `audit: {path}`, else ~/.bouncer/audit.jsonl]
-    #[arg(long, value_name = "FILE")]
-    pub audit: Option<PathBuf>,
+    #[command(flatten)]
+    pub audit: AuditOptions,
     /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
     #[arg(long, value_name = "FILE")]
     pub approvals: Option<PathBuf>,
@@ -385,9 +389,8 @@ pub struct GatewayArgs {
     /// Hold the servers to these accepted tools, instead of pinning what they list at start
     #[arg(long, value_name = "LOCK")]
     pub tools: Option<PathBuf>,
-    /// The audit log [default: the policy's `audit: {path}`, else ~/.bouncer/audit.jsonl]
-    #[arg(long, value_name = "FILE")]
-    pub audit: Option<PathBuf>,
+    #[command(flatten)]
+    pub audit: AuditOptions,
     /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
     #[arg(long, value_name = "FILE")]
     pub approvals: Option<PathBuf>,

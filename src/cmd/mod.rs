@@ -1,6 +1,7 @@
 //! One module a subcommand: thin, from parsed arguments to an exit code.
 
 pub mod approvals;
+pub mod audit;
 pub mod bench;
 pub mod check;
 pub mod client_config;

@@ -15,6 +15,7 @@ mod reference;
 mod generate;
 
 mod approvals;
+mod audit;
 mod command;
 mod complete;
 mod corpus;

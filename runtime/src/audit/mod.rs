@@ -17,6 +17,7 @@ mod verify;
 pub use chain::Link;
 pub use parts::files;
 pub use sync::Sync;
+pub use time::rfc3339 as timestamp;
 pub use verify::{Finding, Report, verify};
 
 use crate::gate::Grounds;
