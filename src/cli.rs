@@ -477,7 +477,10 @@ pub struct PinArgs {
     /// The lock file
     #[arg(short, long, value_name = "LOCK", default_value = "tools.lock")]
     pub output: PathBuf,
-    /// Overwrite tools that differ from what the lock has
+    /// Accept what changed: of these tools, or of all
+    #[arg(long, value_name = "TOOL", num_args = 0.., conflicts_with = "force")]
+    pub accept: Option<Vec<String>>,
+    /// Write the lock anew, also one that cannot be read
     #[arg(long)]
     pub force: bool,
     /// How many seconds the server may take

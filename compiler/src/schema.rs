@@ -148,6 +148,10 @@ fn native_key(key: &str) -> Option<Value> {
             "Whether tools that no contract names are judged by their names and schemas.",
             json!({ "type": "boolean" }),
         ),
+        "hide_denied" => says(
+            "Whether tools of which every call is denied are left out of the lists that agents see.",
+            json!({ "type": "boolean" }),
+        ),
         "lists" => says(
             "Values to refer to as `@name`.",
             json!({

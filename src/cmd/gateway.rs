@@ -1,5 +1,6 @@
 //! `bouncer gateway`: one checkpoint in front of all servers that the policy names.
 
+use super::reload;
 use super::run::{audit_log, desk, kept, note};
 use crate::cli::{GatewayArgs, PolicySource};
 use crate::output::{Failure, Outcome};
@@ -28,6 +29,7 @@ pub fn command(args: GatewayArgs) -> Outcome {
     let base = base.and_then(|file| file.parent()).unwrap_or(Path::new(""));
     let servers = servers(&plan, base, &|name| std::env::var_os(name)).map_err(Failure::Message)?;
     let lock = args.tools.as_deref().map(source::lock).transpose()?;
+    let changes = reload::watch(&policy, args.tools.as_deref(), &plan);
     let kept = kept(&args.audit);
     let audit = args
         .audit
@@ -59,6 +61,7 @@ pub fn command(args: GatewayArgs) -> Outcome {
         servers,
         settings: Settings::default(),
         patience: Patience::default(),
+        changes,
     };
     gateway
         .run()

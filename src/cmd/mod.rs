@@ -15,6 +15,7 @@ pub mod inspect;
 pub mod packs;
 pub mod pin;
 mod player;
+mod reload;
 pub mod replay;
 pub mod run;
 pub mod schema;

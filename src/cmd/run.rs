@@ -1,6 +1,7 @@
 //! `bouncer run`: the proxy in front of one server.
 
 use super::client_config::Upstream;
+use super::reload;
 use crate::cli::{AuditOptions, RunArgs, SyncWhen};
 use crate::output::{Failure, Outcome};
 use crate::source;
@@ -9,7 +10,7 @@ use bouncer_runtime::approvals::Store;
 use bouncer_runtime::audit::{self, Audit};
 use bouncer_runtime::gate::Gate;
 use bouncer_runtime::plan::Plan;
-use bouncer_runtime::proxy::{Desk, Proxy, Settings, conversation_id};
+use bouncer_runtime::proxy::{Changes, Desk, Proxy, Settings, conversation_id};
 use bouncer_runtime::tools::Lock;
 use std::io::Write;
 use std::path::PathBuf;
@@ -33,12 +34,15 @@ pub struct RunOptions {
     pub approvals: Option<PathBuf>,
     /// Times and limits.
     pub settings: Settings,
+    /// Where a changed policy comes from.
+    pub changes: Option<Changes>,
 }
 
 /// Runs the command.
 pub fn command(args: RunArgs) -> Outcome {
     let plan = source::plan(&args.source)?;
     let lock = args.tools.as_deref().map(source::lock).transpose()?;
+    let changes = reload::watch(&args.source, args.tools.as_deref(), &plan);
     let kept = kept(&args.audit);
     let audit = args
         .audit
@@ -58,6 +62,7 @@ pub fn command(args: RunArgs) -> Outcome {
         kept,
         approvals,
         settings: Settings::default(),
+        changes,
     })
 }
 
@@ -94,6 +99,7 @@ pub fn run(options: RunOptions) -> Outcome {
         server,
         command,
         settings: options.settings,
+        changes: options.changes,
     };
     proxy
         .run()

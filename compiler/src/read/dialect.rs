@@ -67,6 +67,7 @@ pub(crate) const NATIVE_KEYS: &[&str] = &[
     "servers",
     "audit",
     "approval",
+    "hide_denied",
     "assert",
 ];
 /// Keys of a rule.
@@ -102,7 +103,14 @@ pub(crate) const SERVER_KEYS: &[&str] = &["command", "args", "env", "cwd", "url"
 /// Keys of `outputs`.
 pub(crate) const OUTPUT_KEYS: &[&str] = &["label", "fields"];
 /// Top-level keys that only a native policy has, besides `version`.
-pub(crate) const NATIVE_ONLY: &[&str] = &["packs", "heuristics", "lists", "tools", "assert"];
+pub(crate) const NATIVE_ONLY: &[&str] = &[
+    "packs",
+    "heuristics",
+    "lists",
+    "tools",
+    "hide_denied",
+    "assert",
+];
 
 /// How many keys of a value are looked at.
 const MOST_KEYS: usize = 64;

@@ -227,7 +227,8 @@ record! {
     Meta {
         /// Digest of the resolved policy: equal for equal policies.
         policy_digest: [u8; 32],
-        /// Bit 0: there is a rules section. Bit 1: heuristics are on.
+        /// Bit 0: there is a rules section. Bit 1: heuristics are on. Bit 2: tools that are
+        /// always denied are hidden.
         flags: U32,
         /// Verdict byte for unmatched destructive tools.
         on_destructive_hint: u8,
@@ -258,6 +259,8 @@ record! {
 pub const META_HAS_RULES: u32 = 1;
 /// [`Meta::flags`]: heuristics apply to tools without a contract.
 pub const META_HEURISTICS: u32 = 2;
+/// [`Meta::flags`]: tools of which every call is denied are not shown.
+pub const META_HIDE_DENIED: u32 = 4;
 
 record! {
     /// A node of the path trie.

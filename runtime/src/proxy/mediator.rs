@@ -4,6 +4,7 @@
 //! Everything runs on one thread. No borrow of a cell lives across an `await`.
 
 use super::desk::Desk;
+use super::hiding::Hiding;
 use super::listing::Listing;
 use super::outbox::Outbox;
 use super::session::Judge;
@@ -76,6 +77,7 @@ pub(super) struct Mediator<J> {
     pub office: Rc<Office>,
     pub table: RefCell<Table>,
     pub listing: Listing,
+    pub hiding: Hiding,
     pub upstream: Upstream,
     pub client: Outbox,
     settled: Notify,
@@ -99,6 +101,7 @@ impl<J: Judge> Mediator<J> {
             office,
             table: RefCell::default(),
             listing: Listing::default(),
+            hiding: Hiding::default(),
             upstream: Upstream::default(),
             client: Outbox::default(),
             settled: Notify::new(),

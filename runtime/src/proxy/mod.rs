@@ -16,6 +16,7 @@ mod frame;
 mod from_client;
 mod from_server;
 mod gateway;
+mod hiding;
 mod id;
 mod inspect;
 mod judging;
@@ -26,6 +27,7 @@ mod mediator;
 mod outbox;
 mod own;
 mod process;
+mod reload;
 mod run;
 mod session;
 mod stop;
@@ -39,6 +41,7 @@ pub use gateway::{Gateway, Patience};
 pub use inspect::{InspectError, inspect};
 pub use mediator::Settings;
 pub use process::ServerCommand;
+pub use reload::{Change, Changes, Watcher, changes};
 pub use run::{Proxy, conversation_id};
 
 #[cfg(test)]
