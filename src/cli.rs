@@ -2,7 +2,9 @@
 
 mod audit;
 
-pub use audit::{AuditArgs, AuditCommand, AuditOptions, LogArgs, LogFilter, SyncWhen};
+pub use audit::{
+    AuditArgs, AuditCommand, AuditOptions, LogArgs, LogFilter, MetricsOptions, SyncWhen,
+};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -365,6 +367,8 @@ pub struct RunArgs {
     pub tools: Option<PathBuf>,
     #[command(flatten)]
     pub audit: AuditOptions,
+    #[command(flatten)]
+    pub metrics: MetricsOptions,
     /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
     #[arg(long, value_name = "FILE")]
     pub approvals: Option<PathBuf>,
@@ -391,6 +395,8 @@ pub struct GatewayArgs {
     pub tools: Option<PathBuf>,
     #[command(flatten)]
     pub audit: AuditOptions,
+    #[command(flatten)]
+    pub metrics: MetricsOptions,
     /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
     #[arg(long, value_name = "FILE")]
     pub approvals: Option<PathBuf>,

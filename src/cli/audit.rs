@@ -17,6 +17,14 @@ pub struct AuditOptions {
     pub audit_sync: SyncWhen,
 }
 
+/// Counters on the command line.
+#[derive(Args, Debug)]
+pub struct MetricsOptions {
+    /// Hand out counters for Prometheus at http://ADDR/metrics; only on loopback
+    #[arg(long, value_name = "ADDR")]
+    pub metrics: Option<std::net::SocketAddr>,
+}
+
 /// When lines reach the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SyncWhen {

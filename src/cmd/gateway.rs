@@ -1,7 +1,7 @@
 //! `bouncer gateway`: one checkpoint in front of all servers that the policy names.
 
 use super::reload;
-use super::run::{audit_log, desk, kept, note};
+use super::run::{audit_log, desk, kept, metrics, note};
 use crate::cli::{GatewayArgs, PolicySource};
 use crate::output::{Failure, Outcome};
 use crate::source;
@@ -30,6 +30,7 @@ pub fn command(args: GatewayArgs) -> Outcome {
     let servers = servers(&plan, base, &|name| std::env::var_os(name)).map_err(Failure::Message)?;
     let lock = args.tools.as_deref().map(source::lock).transpose()?;
     let changes = reload::watch(&policy, args.tools.as_deref(), &plan);
+    let metrics = metrics(&args.metrics)?;
     let kept = kept(&args.audit);
     let audit = args
         .audit
@@ -62,6 +63,7 @@ pub fn command(args: GatewayArgs) -> Outcome {
         settings: Settings::default(),
         patience: Patience::default(),
         changes,
+        metrics,
     };
     gateway
         .run()

@@ -2,7 +2,7 @@
 
 use super::client_config::Upstream;
 use super::reload;
-use crate::cli::{AuditOptions, RunArgs, SyncWhen};
+use crate::cli::{AuditOptions, MetricsOptions, RunArgs, SyncWhen};
 use crate::output::{Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
@@ -10,7 +10,7 @@ use bouncer_runtime::approvals::Store;
 use bouncer_runtime::audit::{self, Audit};
 use bouncer_runtime::gate::Gate;
 use bouncer_runtime::plan::Plan;
-use bouncer_runtime::proxy::{Changes, Desk, Proxy, Settings, conversation_id};
+use bouncer_runtime::proxy::{Changes, Desk, Metrics, Proxy, Settings, conversation_id};
 use bouncer_runtime::tools::Lock;
 use std::io::Write;
 use std::path::PathBuf;
@@ -36,6 +36,8 @@ pub struct RunOptions {
     pub settings: Settings,
     /// Where a changed policy comes from.
     pub changes: Option<Changes>,
+    /// What counts.
+    pub metrics: Metrics,
 }
 
 /// Runs the command.
@@ -43,6 +45,7 @@ pub fn command(args: RunArgs) -> Outcome {
     let plan = source::plan(&args.source)?;
     let lock = args.tools.as_deref().map(source::lock).transpose()?;
     let changes = reload::watch(&args.source, args.tools.as_deref(), &plan);
+    let metrics = metrics(&args.metrics)?;
     let kept = kept(&args.audit);
     let audit = args
         .audit
@@ -63,6 +66,7 @@ pub fn command(args: RunArgs) -> Outcome {
         approvals,
         settings: Settings::default(),
         changes,
+        metrics,
     })
 }
 
@@ -100,10 +104,23 @@ pub fn run(options: RunOptions) -> Outcome {
         command,
         settings: options.settings,
         changes: options.changes,
+        metrics: options.metrics,
     };
     proxy
         .run()
         .map_err(|error| Failure::file("start", &program, &error))
+}
+
+/// The counters, handed out if the command line wants that.
+pub(super) fn metrics(options: &MetricsOptions) -> Result<Metrics, Failure> {
+    let metrics = Metrics::default();
+    if let Some(address) = options.metrics {
+        let address = metrics.serve(address).map_err(|error| {
+            Failure::Message(format!("cannot hand out metrics at `{address}`: {error}"))
+        })?;
+        note(&format!("counters at http://{address}/metrics"));
+    }
+    Ok(metrics)
 }
 
 /// How the command line wants the audit log kept.

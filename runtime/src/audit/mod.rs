@@ -56,6 +56,23 @@ pub enum Outcome {
     Filed,
 }
 
+impl Outcome {
+    /// The name as lines write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Forwarded => "forwarded",
+            Self::Blocked => "blocked",
+            Self::Asked => "asked",
+            Self::Declined => "declined",
+            Self::TimedOut => "timed_out",
+            Self::Cancelled => "cancelled",
+            Self::NobodyToAsk => "nobody_to_ask",
+            Self::Filed => "filed",
+        }
+    }
+}
+
 /// One line of the log.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {

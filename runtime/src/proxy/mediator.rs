@@ -6,6 +6,7 @@
 use super::desk::Desk;
 use super::hiding::Hiding;
 use super::listing::Listing;
+use super::metrics::Metrics;
 use super::outbox::Outbox;
 use super::session::Judge;
 use super::table::{Table, Waiting};
@@ -49,14 +50,22 @@ pub(super) struct Office {
     pub audit: RefCell<Audit>,
     /// Where humans approve out of band.
     pub desk: Option<Desk>,
+    pub metrics: Metrics,
     calls: Cell<u64>,
 }
 
 impl Office {
+    #[cfg(test)]
     pub(super) fn new(audit: Audit, desk: Option<Desk>) -> Rc<Self> {
+        Self::counted(audit, desk, Metrics::default())
+    }
+
+    /// An office whose lines are counted.
+    pub(super) fn counted(audit: Audit, desk: Option<Desk>, metrics: Metrics) -> Rc<Self> {
         Rc::new(Self {
             audit: RefCell::new(audit),
             desk,
+            metrics,
             calls: Cell::new(0),
         })
     }

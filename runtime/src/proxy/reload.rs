@@ -91,10 +91,13 @@ pub(super) fn take(change: Change, session: &Session, office: &Office) -> bool {
         ),
     };
     note(format_args!("{}", visible(&reason)));
+    office.metrics.plan(&session.plan_digest());
+    office.metrics.reload(event);
     let word = if event { "reloaded" } else { "reload_failed" };
     let written = office.audit.borrow_mut().event(word, &reason, &more);
     if let Err(error) = written {
         // No call goes out without a line of its own, and those name the plan.
+        office.metrics.audit_error();
         let error = error.to_string();
         note(format_args!(
             "the audit log cannot be written: {}",

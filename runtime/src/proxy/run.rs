@@ -3,6 +3,7 @@
 use super::conduct::{End, Streams, conduct};
 use super::desk::Desk;
 use super::mediator::{Mediator, Office, Settings};
+use super::metrics::Metrics;
 use super::process::{Server, ServerCommand};
 use super::reload::{self, Changes};
 use super::session::{Judge, Session};
@@ -34,6 +35,8 @@ pub struct Proxy {
     pub settings: Settings,
     /// Where a changed policy comes from.
     pub changes: Option<Changes>,
+    /// What counts.
+    pub metrics: Metrics,
 }
 
 /// A name for one run, which nobody can guess: 32 hex digits.
@@ -50,9 +53,14 @@ impl Proxy {
     /// # Errors
     /// If the server or the runtime cannot be started.
     pub fn run(self) -> io::Result<u8> {
+        let metrics = self.metrics;
+        metrics.plan(&self.gate.plan().short_digest());
+        metrics.conversation(true);
+        metrics.upstream_starts(self.server.as_deref().unwrap_or_default());
+        metrics.upstream(self.server.as_deref().unwrap_or_default(), true);
         let session = Session::new(self.gate, self.server.clone(), self.lock);
         let (server, settings) = (self.server, self.settings);
-        let office = Office::new(self.audit, self.desk);
+        let office = Office::counted(self.audit, self.desk, metrics);
         let mediator = Mediator::new(session.clone(), Rc::clone(&office), server, settings);
         mediator.hiding.on.set(true);
         let hang_up_ends = self.changes.is_none();

@@ -21,6 +21,7 @@ mod tests;
 
 use super::desk::Desk;
 use super::mediator::{Office, Settings};
+use super::metrics::Metrics;
 use super::process::ServerCommand;
 use super::reload::{self, Changes};
 use super::session::{Judge, Session};
@@ -91,6 +92,8 @@ pub struct Gateway {
     pub patience: Patience,
     /// Where a changed policy comes from.
     pub changes: Option<Changes>,
+    /// What counts.
+    pub metrics: Metrics,
 }
 
 impl Gateway {
@@ -100,6 +103,8 @@ impl Gateway {
     /// # Errors
     /// If the runtime cannot be started.
     pub fn run(self) -> io::Result<u8> {
+        self.metrics.plan(&self.gate.plan().short_digest());
+        self.metrics.conversation(true);
         let base = Session::new(self.gate, None, self.lock);
         let (nobody, session) = (base.clone(), base.clone());
         // Every server takes its place before any of them can be called.
@@ -107,7 +112,7 @@ impl Gateway {
             base.with_server(name);
         }
         let seats = Box::new(move |name: &str| base.with_server(name));
-        let office = Office::new(self.audit, self.desk);
+        let office = Office::counted(self.audit, self.desk, self.metrics);
         let names = self.servers.iter().map(|(name, _)| name.clone());
         let hang_up_ends = self.changes.is_none();
         let front = Front::new(
