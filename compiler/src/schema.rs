@@ -3,7 +3,7 @@
 
 use crate::packs;
 use crate::read::dialect::{
-    APPROVAL_KEYS, AUDIT_KEYS, CONTRACT_KEYS, DEFAULT_KEYS, NATIVE_KEYS, NATIVE_ONLY,
+    APPROVAL_KEYS, AUDIT_KEYS, CONTRACT_KEYS, DEFAULT_KEYS, DISPATCH_KEYS, NATIVE_KEYS, NATIVE_ONLY,
     NATIVE_RULE_KEYS, NATIVE_TESTS, OUTPUT_KEYS, RULE_KEYS, RULES_KEYS, SERVER_KEYS, TESTS,
 };
 use serde_json::{Map, Value, json};
@@ -312,6 +312,20 @@ fn contract_key(key: &str) -> Option<Value> {
         "outputs" => says(
             "How far the tool's results can be trusted.",
             json!({ "anyOf": [label, closed(OUTPUT_KEYS, output_key, &[])] }),
+        ),
+        "dispatches" => says(
+            "The tool calls another, which these arguments name: that call is judged as well.",
+            closed(
+                DISPATCH_KEYS,
+                |key| {
+                    let what = match key {
+                        "tool" => "The argument that holds the tool's name.",
+                        _ => "The argument that holds its arguments.",
+                    };
+                    says(what, json!({ "type": "string", "minLength": 1 }))
+                },
+                DISPATCH_KEYS,
+            ),
         ),
         "extends" => says(
             "Merge with the pack's contract instead of replacing it.",

@@ -117,7 +117,15 @@ fn servers_that_fail_under_load_lose_nothing() {
     });
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     writeln!(stdin, "{}\n{ready}", hello()).unwrap();
-    std::thread::sleep(Duration::from_millis(1500));
+    let started = Instant::now();
+    let all_are_up = || {
+        let said = std::fs::read_to_string(dir.join("stderr")).unwrap();
+        NAMES.iter().all(|name| said.contains(&format!("server \"{name}\" is up")))
+    };
+    while !all_are_up() {
+        assert!(started.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let mut sent = 0;
     for round in 0..300_u64 {
         for name in NAMES {

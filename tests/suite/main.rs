@@ -20,6 +20,7 @@ mod command;
 mod complete;
 mod corpus;
 mod dependencies;
+mod dispatch;
 mod documents;
 mod e2e;
 mod engine;

@@ -14,7 +14,7 @@ pub use condition::{
     Test, TypeName, View,
 };
 pub use contract::{
-    ArgPattern, Contract, FieldLabel, Layer, Outputs, PathPrefix, Rate, Sink, TrustedDestination,
+    ArgPattern, Contract, Dispatch, FieldLabel, Layer, Outputs, PathPrefix, Rate, Sink, TrustedDestination,
     TrustedForm, WriteParam,
 };
 

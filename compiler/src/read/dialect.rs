@@ -50,6 +50,7 @@ pub(crate) const CONTRACT_KEYS: &[&str] = &[
     "rate",
     "resolve_symlinks",
     "outputs",
+    "dispatches",
     "extends",
     "checked",
 ];
@@ -100,6 +101,8 @@ pub(crate) const AUDIT_KEYS: &[&str] = &["path"];
 pub(crate) const APPROVAL_KEYS: &[&str] = &["path", "timeoutSeconds", "pollIntervalMs"];
 /// Keys of a server.
 pub(crate) const SERVER_KEYS: &[&str] = &["command", "args", "env", "cwd", "url", "headers"];
+/// Keys of `dispatches`.
+pub(crate) const DISPATCH_KEYS: &[&str] = &["tool", "arguments"];
 /// Keys of `outputs`.
 pub(crate) const OUTPUT_KEYS: &[&str] = &["label", "fields"];
 /// Top-level keys that only a native policy has, besides `version`.

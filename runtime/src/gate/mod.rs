@@ -7,6 +7,7 @@ mod carried;
 mod conversation;
 mod decide;
 mod decision;
+mod dispatch;
 mod eval;
 mod grounds;
 mod hasher;

@@ -11,7 +11,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub const MAGIC: [u8; 8] = *b"BNCRPLAN";
 /// The format this crate reads and the compiler writes. Any change of a record
 /// changes it.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Reads back as this number only when the bytes are little-endian.
 pub const ENDIAN: u32 = 0x0102_0304;
 /// "None" in a field that holds an index.
@@ -502,6 +502,12 @@ record! {
         output_label: U32,
         /// Into [`Section::OutputLabels`].
         outputs: Range,
+        /// With [`CONTRACT_DISPATCHES`]: the argument that names the tool that is called.
+        dispatch_tool: Str,
+        /// The argument that holds that tool's arguments.
+        dispatch_arguments: Str,
+        /// Where `dispatches` was written.
+        dispatch_at: Pos,
     }
 }
 
@@ -515,6 +521,8 @@ pub const CONTRACT_OUTPUTS: u32 = 4;
 pub const CONTRACT_OPTIONAL_SINKS: u32 = 8;
 /// [`Contract::flags`]: a human decides on every call.
 pub const CONTRACT_CONFIRM: u32 = 16;
+/// [`Contract::flags`]: the tool calls another, which its arguments name.
+pub const CONTRACT_DISPATCHES: u32 = 32;
 
 record! {
     /// A sink of a contract.
