@@ -44,8 +44,13 @@ fn main() {
     let arguments = br#"{"to":["bob@partner.example"],"subject":"report","body":"the quarterly report, with all that belongs to it"}"#;
     let open = |name: &str, sync: Sync| {
         let options = Options { rotate: None, sync };
-        Audit::open_with(&directory.path().join(name), "conversation", "0123456789abcdef", &options)
-            .unwrap()
+        Audit::open_with(
+            &directory.path().join(name),
+            "conversation",
+            "0123456789abcdef",
+            &options,
+        )
+        .unwrap()
     };
     let mut none = open("none", Sync::None);
     let mut second = open("second", Sync::Second);
@@ -53,7 +58,11 @@ fn main() {
     none.write(&entry(arguments)).unwrap();
     let line = std::fs::read(directory.path().join("none")).unwrap();
     let plain = directory.path().join("plain");
-    let mut plain = OpenOptions::new().append(true).create(true).open(plain).unwrap();
+    let mut plain = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(plain)
+        .unwrap();
     let mut times: [Vec<f64>; 4] = Default::default();
     for _ in 0..ROUNDS {
         let mut round = |slot: usize, work: &mut dyn FnMut()| {
@@ -67,9 +76,13 @@ fn main() {
             }
         };
         round(0, &mut || plain.write_all(black_box(&line)).unwrap());
-        round(1, &mut || device.write(black_box(&entry(arguments))).unwrap());
+        round(1, &mut || {
+            device.write(black_box(&entry(arguments))).unwrap()
+        });
         round(2, &mut || none.write(black_box(&entry(arguments))).unwrap());
-        round(3, &mut || second.write(black_box(&entry(arguments))).unwrap());
+        round(3, &mut || {
+            second.write(black_box(&entry(arguments))).unwrap()
+        });
     }
     println!("a line of {} bytes, median of {ROUNDS} rounds:", line.len());
     let names = [

@@ -6,9 +6,9 @@ use super::vocabulary::{
     DOMAINS, GLOBS, KEYS, NATIVE_GLOBS, PREFIXES, REGEXES, SERVERS, TEXTS, TOOLS,
 };
 use bouncer_compiler::policy::{
-    ArgPattern, Cond, Contract, Dispatch, Fallback, FieldLabel, Layer, Outputs, Path, PathPrefix, Pattern,
-    Policy, Pos, Rate, Rule, RuleSet, Segment, Sink, ToolGlob, TrustedDestination, TrustedForm,
-    WriteParam,
+    ArgPattern, Cond, Contract, Dispatch, Fallback, FieldLabel, Layer, Outputs, Path, PathPrefix,
+    Pattern, Policy, Pos, Rate, Rule, RuleSet, Segment, Sink, ToolGlob, TrustedDestination,
+    TrustedForm, WriteParam,
 };
 use bouncer_runtime::{Label, Verdict};
 

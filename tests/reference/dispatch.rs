@@ -9,10 +9,7 @@ pub const MOST: usize = 4;
 
 /// The tool that a call of a dispatching tool calls, and its arguments. `None`: they
 /// cannot be read, or could be read in two ways.
-pub fn inner(
-    dispatches: &Dispatch,
-    arguments: Option<&[u8]>,
-) -> Option<(String, Option<Vec<u8>>)> {
+pub fn inner(dispatches: &Dispatch, arguments: Option<&[u8]>) -> Option<(String, Option<Vec<u8>>)> {
     let members: BTreeMap<String, Box<RawValue>> =
         serde_json::from_slice(arguments.unwrap_or(b"{}")).ok()?;
     for wanted in [&dispatches.tool, &dispatches.arguments] {

@@ -380,7 +380,9 @@ impl Reference {
     /// a client that makes up names must not fill the memory. Calls of others end in
     /// "ask" without anything to approve.
     fn is_counted(&self, call: &RefCall<'_>) -> bool {
-        !self.any_pin || self.outer.is_some() || self.pinned.contains_key(&tool_id(call.server, call.tool))
+        !self.any_pin
+            || self.outer.is_some()
+            || self.pinned.contains_key(&tool_id(call.server, call.tool))
     }
 
     /// Attempts of the tool in the half-open window that ends now, this one included.

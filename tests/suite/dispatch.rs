@@ -81,7 +81,11 @@ fn tools(names: &[&str]) -> Vec<ToolDefinition> {
 #[test]
 fn both_engines_agree() {
     let policy = policy();
-    for listed in [&["call_tool", "run", "capped"][..], &["call_tool", "see", "mail"], &[]] {
+    for listed in [
+        &["call_tool", "run", "capped"][..],
+        &["call_tool", "see", "mail"],
+        &[],
+    ] {
         let mut engines: Vec<Box<dyn Engine>> = vec![compiled(&policy), reference(&policy)];
         for engine in &mut engines {
             if !listed.is_empty() {
@@ -131,8 +135,15 @@ fn the_call_within_is_what_counts() {
     let mut decide = |arguments: &str| {
         let call = Call::hypothetical(Some("s"), "call_tool", Some(arguments.as_bytes()));
         let decision = gate.decide(&mut conversation, &call, Attempt::First, 0);
-        let question = decision.question().map(|question| question.param.to_owned());
-        (decision.verdict(), decision.stage(), decision.reason(), question)
+        let question = decision
+            .question()
+            .map(|question| question.param.to_owned());
+        (
+            decision.verdict(),
+            decision.stage(),
+            decision.reason(),
+            question,
+        )
     };
     let (verdict, stage, reason, _) = decide(r#"{"name":"drop_it"}"#);
     assert_eq!((verdict, stage), (Verdict::Deny, Stage::Rule));
@@ -166,10 +177,16 @@ fn an_approval_is_for_one_tool_within() {
     let mut gate = Gate::new(Plan::load(plan).unwrap());
     gate.pin(Some("s"), &tools(&["call_tool", "mail"]), None);
     let mut conversation = gate.conversation();
-    conversation.approve(Some("s"), "call_tool", r#"call of "mail": to"#, "bob@else.example");
+    conversation.approve(
+        Some("s"),
+        "call_tool",
+        r#"call of "mail": to"#,
+        "bob@else.example",
+    );
     let mut decide = |tool: &str, arguments: &str| {
         let call = Call::hypothetical(Some("s"), tool, Some(arguments.as_bytes()));
-        gate.decide(&mut conversation, &call, Attempt::First, 0).verdict()
+        gate.decide(&mut conversation, &call, Attempt::First, 0)
+            .verdict()
     };
     let to = r#"{"to":"bob@else.example"}"#;
     let through = |tool: &str| format!(r#"{{"name":"{tool}","arguments":{to}}}"#);

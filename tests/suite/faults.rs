@@ -120,7 +120,9 @@ fn servers_that_fail_under_load_lose_nothing() {
     let started = Instant::now();
     let all_are_up = || {
         let said = std::fs::read_to_string(dir.join("stderr")).unwrap();
-        NAMES.iter().all(|name| said.contains(&format!("server \"{name}\" is up")))
+        NAMES
+            .iter()
+            .all(|name| said.contains(&format!("server \"{name}\" is up")))
     };
     while !all_are_up() {
         assert!(started.elapsed() < Duration::from_secs(60));

@@ -7,9 +7,9 @@ use crate::lower::{CompileError, PathTable, paths_display, steps};
 use crate::policy::{Contract, Layer, Policy, TrustedForm};
 use bouncer_runtime::Label;
 use bouncer_runtime::plan::format::{
-    self, CONTRACT_CONFIRM, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS, CONTRACT_OUTPUTS,
-    CONTRACT_RESOLVE_SYMLINKS, Constraint, LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_FOLDED, NONE,
-    OutputLabel, Range, RateLimit, Sink,
+    self, CONTRACT_CONFIRM, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS,
+    CONTRACT_OUTPUTS, CONTRACT_RESOLVE_SYMLINKS, Constraint, LITERAL_AT_DOMAIN, LITERAL_BELOW,
+    LITERAL_FOLDED, NONE, OutputLabel, Range, RateLimit, Sink,
 };
 use zerocopy::little_endian::{U32, U64};
 

@@ -15,8 +15,8 @@ pub use condition::{
     Test, TypeName, View,
 };
 pub use contract::{
-    ArgPattern, Contract, Dispatch, FieldLabel, Layer, Outputs, PathPrefix, Rate, Sink, TrustedDestination,
-    TrustedForm, WriteParam,
+    ArgPattern, Contract, Dispatch, FieldLabel, Layer, Outputs, PathPrefix, Rate, Sink,
+    TrustedDestination, TrustedForm, WriteParam,
 };
 
 pub use written::{Written, WrittenFile};

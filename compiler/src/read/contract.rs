@@ -9,8 +9,8 @@ use super::path::{self, PathError};
 use super::patterns;
 use crate::diagnostic::{Code, Diagnostic, Span, is_invisible, plain, quote};
 use crate::policy::{
-    ArgPattern, Contract, Dispatch, FieldLabel, Layer, ListItem, Outputs, Path, PathPrefix, Pos, Rate,
-    Scalar, Segment, Sink, TrustedDestination, TrustedForm, WriteParam,
+    ArgPattern, Contract, Dispatch, FieldLabel, Layer, ListItem, Outputs, Path, PathPrefix, Pos,
+    Rate, Scalar, Segment, Sink, TrustedDestination, TrustedForm, WriteParam,
 };
 use bouncer_runtime::{Label, Verdict};
 
@@ -476,7 +476,9 @@ fn dispatches(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<Dispatch> {
     let mut argument = |key: &str| {
         let help = format!("add `{key}:` with the name of an argument");
         match fields.get(key) {
-            Some(node) => cx.some_text(node, &format!("`{key}` in {what}")).map(str::to_owned),
+            Some(node) => cx
+                .some_text(node, &format!("`{key}` in {what}"))
+                .map(str::to_owned),
             None => {
                 cx.missing(node.span, what, key, &help);
                 None
@@ -487,10 +489,9 @@ fn dispatches(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<Dispatch> {
     let (tool, arguments) = (tool?, arguments?);
     if tool.eq_ignore_ascii_case(&arguments) {
         let message = format!("{what} names one argument for two things");
-        cx.report(
-            Diagnostic::new(Code::WRONG_TYPE, node.span, message)
-                .help("`tool` is the argument with the tool's name, `arguments` the one with its arguments"),
-        );
+        cx.report(Diagnostic::new(Code::WRONG_TYPE, node.span, message).help(
+            "`tool` is the argument with the tool's name, `arguments` the one with its arguments",
+        ));
         return None;
     }
     Some(Dispatch {

@@ -13,8 +13,8 @@ use super::walk::{self, WalkError};
 use super::{Attempt, Call, Gate, write_tool_key};
 use crate::json::Reader;
 use crate::plan::format::{
-    CONTRACT_CONFIRM, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS, CONTRACT_RESOLVE_SYMLINKS,
-    Constraint, Contract, META_HAS_RULES, NONE, Pos,
+    CONTRACT_CONFIRM, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS,
+    CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_HAS_RULES, NONE, Pos,
 };
 use crate::plan::{Corrupt, Tables, at, slice};
 use crate::tools::ToolDefinition;
