@@ -28,6 +28,7 @@ mod equivalence;
 mod faults;
 mod findings;
 mod gateway;
+mod operations;
 mod policy_tests;
 mod reload;
 mod schema;

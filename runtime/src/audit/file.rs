@@ -59,6 +59,9 @@ impl Log {
             let last = Link::START;
             return Ok(Self::Plain { file, last });
         }
+        if options.sync != Sync::None {
+            sync_directory(path)?;
+        }
         let syncer = match options.sync {
             Sync::Second => Some(Syncer::start(&file)?),
             _ => None,
@@ -262,13 +265,20 @@ impl Chained {
         let end = End { bytes: 0, ..end };
         self.head.write(end)?;
         self.reopen()?;
-        if self.sync != Sync::None
-            && let Some(directory) = self.path.parent().filter(|d| !d.as_os_str().is_empty())
-        {
-            File::open(directory)?.sync_all()?;
+        if self.sync != Sync::None {
+            sync_directory(&self.path)?;
         }
         Ok(end)
     }
+}
+
+/// Brings the names of files to the disk.
+fn sync_directory(of: &Path) -> io::Result<()> {
+    let directory = match of.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    File::open(directory)?.sync_all()
 }
 
 #[cfg(unix)]

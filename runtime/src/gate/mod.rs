@@ -97,7 +97,6 @@ impl Gate {
     /// are changed. Pinning a server again replaces its pins.
     pub fn pin(&mut self, server: Option<&str>, tools: &[ToolDefinition], lock: Option<&Lock>) {
         self.listed = true;
-        self.note_definitions(server, tools);
         let prefix = tool_key(server, "");
         // The server's earlier pins go; a tool that comes back keeps its place, and with
         // it what conversations have counted.
@@ -130,6 +129,7 @@ impl Gate {
             }
             self.names.insert(key, index);
         }
+        self.note_definitions(server, tools);
     }
 
     fn link(&self, server: Option<&str>, definition: &ToolDefinition) -> Result<Tool, Corrupt> {
@@ -179,7 +179,8 @@ impl Gate {
 
     /// Judges a call. `now_ms` is a monotonic clock in milliseconds; it only matters
     /// to rates. Does not touch the heap once the conversation has seen the tools and
-    /// arguments of that size; `sql()` views and `resolve_symlinks` are the exceptions.
+    /// arguments of that size; `sql()` views, `resolve_symlinks` and calls within calls are
+    /// the exceptions.
     pub fn decide<'a>(
         &'a self,
         conversation: &'a mut Conversation,

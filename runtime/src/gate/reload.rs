@@ -12,8 +12,11 @@ use crate::plan::{Corrupt, Plan};
 use crate::tools::{Lock, ToolDefinition};
 use std::collections::HashMap;
 
-/// Tools that a gate remembers without having pinned them.
-const MAX_UNPINNED: usize = 10_000;
+/// Tools that a gate remembers without having pinned them: a server must not be able to
+/// fill the memory with ever more of them.
+const MAX_UNPINNED: usize = 1000;
+/// The longest definition that is remembered for such a tool, in bytes of JSON.
+const MAX_DEFINITION: usize = 64 * 1024;
 
 /// A tool as its server listed it last.
 #[derive(Clone, Debug)]
@@ -123,7 +126,12 @@ impl Gate {
             let key = tool_key(server, &definition.name);
             let first = *digests.entry(&definition.name).or_insert(definition.digest);
             let known = self.definitions.contains_key(&key);
-            if !known && self.definitions.len() >= self.names.len() + MAX_UNPINNED {
+            let pinned = self.names.contains_key(&key);
+            let full = self.definitions.len() >= self.names.len() + MAX_UNPINNED;
+            let too_long = || definition.json.to_string().len() > MAX_DEFINITION;
+            if !pinned && (!known && full || too_long()) {
+                // It can be pinned at the next start.
+                self.definitions.remove(&key);
                 continue;
             }
             let listed = Listed {
