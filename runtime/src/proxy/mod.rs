@@ -20,12 +20,14 @@ mod id;
 mod inspect;
 mod judging;
 mod line;
+mod link;
 mod listing;
 mod log;
 mod mediator;
 mod outbox;
 mod own;
 mod process;
+mod remote;
 mod run;
 mod session;
 mod stop;
@@ -35,10 +37,12 @@ mod unix;
 mod upstream;
 
 pub use desk::Desk;
-pub use gateway::{Gateway, Patience};
+pub use gateway::{Gateway, HttpGateway, Limits, Listen, Opened, Opener, Patience, Tokens};
 pub use inspect::{InspectError, inspect};
+pub use link::Endpoint;
 pub use mediator::Settings;
 pub use process::ServerCommand;
+pub use remote::HttpServer;
 pub use run::{Proxy, conversation_id};
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use super::conduct::{End, Streams, conduct};
 use super::desk::Desk;
+use super::link::Endpoint;
+use super::log::{note, visible};
 use super::mediator::{Mediator, Office, Settings};
-use super::process::{Server, ServerCommand};
 use super::session::{Judge, Session};
 use super::stop::Stop;
 use super::{id, unix};
@@ -27,8 +28,8 @@ pub struct Proxy {
     pub desk: Option<Desk>,
     /// The name that the policy knows the server by.
     pub server: Option<String>,
-    /// How to start the server.
-    pub command: ServerCommand,
+    /// How the server is reached.
+    pub endpoint: Endpoint,
     /// How to behave.
     pub settings: Settings,
 }
@@ -55,19 +56,19 @@ impl Proxy {
             server,
             settings,
         );
-        run_between(&mediator, &self.command)
+        run_between(&mediator, &self.endpoint)
     }
 }
 
 /// Runs a mediator between the standard streams and a server.
 pub(super) fn run_between<J: Judge + 'static>(
     mediator: &Rc<Mediator<J>>,
-    command: &ServerCommand,
+    endpoint: &Endpoint,
 ) -> io::Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let code = LocalSet::new().block_on(&runtime, serve(mediator, command));
+    let code = LocalSet::new().block_on(&runtime, serve(mediator, endpoint));
     // A thread may still be reading the client's terminal.
     runtime.shutdown_background();
     code
@@ -75,23 +76,29 @@ pub(super) fn run_between<J: Judge + 'static>(
 
 async fn serve<J: Judge + 'static>(
     mediator: &Rc<Mediator<J>>,
-    command: &ServerCommand,
+    endpoint: &Endpoint,
 ) -> io::Result<u8> {
     let mut stop = Stop::new(unix::told_to_stop()?);
-    let (process, server_in, server_out) = Server::start(command)?;
+    let link = endpoint.connect(mediator.settings.max_message)?;
     let grace = mediator.settings.grace;
     let streams = Streams {
         client_in: unix::stdin(),
         client_out: unix::stdout(),
-        server_in,
-        server_out,
+        server_in: link.input,
+        server_out: link.output,
     };
     let (end, farewell) = conduct(mediator, streams, &mut stop).await;
-    let status = process.end(grace, &mut stop).await;
+    let ended = link.far.end(grace, &mut stop).await;
     farewell.say(&mediator.client, grace).await;
     Ok(match end {
         End::Client => 0,
-        End::Server => status.map_or(1, unix::exit_code),
+        End::Server => ended.status.map_or_else(
+            || {
+                note(format_args!("the server {}", visible(&ended.to_string())));
+                1
+            },
+            unix::exit_code,
+        ),
         End::Stopped(code) => code,
     })
 }

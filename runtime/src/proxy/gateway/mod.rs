@@ -12,6 +12,7 @@ mod from_client;
 mod from_server;
 mod front;
 mod hello;
+mod http;
 mod life;
 mod lists;
 mod routes;
@@ -19,9 +20,11 @@ mod splice;
 #[cfg(test)]
 mod tests;
 
+pub use http::{HttpGateway, Limits, Listen, Opened, Opener, Tokens};
+
 use super::desk::Desk;
+use super::link::Endpoint;
 use super::mediator::{Office, Settings};
-use super::process::ServerCommand;
 use super::session::{Judge, Session};
 use super::unix;
 use crate::audit::Audit;
@@ -82,8 +85,8 @@ pub struct Gateway {
     pub audit: Audit,
     /// Where humans approve out of band; without one, such calls are denied.
     pub desk: Option<Desk>,
-    /// The servers by their names, and how to start them.
-    pub servers: Vec<(String, ServerCommand)>,
+    /// The servers by their names, and how they are reached.
+    pub servers: Vec<(String, Endpoint)>,
     /// How to behave towards each.
     pub settings: Settings,
     /// How long to wait for what.
@@ -97,29 +100,61 @@ impl Gateway {
     /// # Errors
     /// If the runtime cannot be started.
     pub fn run(self) -> io::Result<u8> {
-        let base = Session::new(self.gate, None, self.lock);
-        let nobody = base.clone();
-        // Every server takes its place before any of them can be called.
-        for (name, _) in &self.servers {
-            base.with_server(name);
-        }
-        let seats = Box::new(move |name: &str| base.with_server(name));
-        let office = Office::new(self.audit, self.desk);
-        let names = self.servers.iter().map(|(name, _)| name.clone());
-        let front = Front::new(nobody, seats, office, names, self.settings, self.patience);
+        let (front, connectors) = front(
+            self.gate,
+            self.lock,
+            self.audit,
+            self.desk,
+            self.servers,
+            &self.settings,
+            &self.patience,
+        );
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let servers = self.servers.into_iter();
-        let connectors = servers.map(|(_, command)| Box::new(command) as Box<dyn Connector>);
         let code = LocalSet::new().block_on(&runtime, async {
             let told = unix::told_to_stop()?;
-            Ok(serve(&front, connectors, unix::stdin(), unix::stdout(), told).await)
+            Ok(serve(
+                &front,
+                connectors.into_iter(),
+                unix::stdin(),
+                unix::stdout(),
+                told,
+            )
+            .await)
         });
         // A thread may still be reading the client's terminal.
         runtime.shutdown_background();
         code
     }
+}
+
+/// The switchboard of one conversation, and what connects it to its servers.
+fn front(
+    gate: Gate,
+    lock: Option<Lock>,
+    audit: Audit,
+    desk: Option<Desk>,
+    servers: Vec<(String, Endpoint)>,
+    settings: &Settings,
+    patience: &Patience,
+) -> (Rc<Front<Session>>, Vec<Box<dyn Connector>>) {
+    let base = Session::new(gate, None, lock);
+    let nobody = base.clone();
+    // Every server takes its place before any of them can be called.
+    for (name, _) in &servers {
+        base.with_server(name);
+    }
+    let seats = Box::new(move |name: &str| base.with_server(name));
+    let office = Office::new(audit, desk);
+    let names = servers.iter().map(|(name, _)| name.clone());
+    let (settings, patience) = (settings.clone(), patience.clone());
+    let limit = settings.max_message;
+    let front = Front::new(nobody, seats, office, names, settings, patience);
+    let connectors = servers.into_iter();
+    let connectors =
+        connectors.map(|(_, endpoint)| Box::new((endpoint, limit)) as Box<dyn Connector>);
+    (front, connectors.collect())
 }
 
 /// Runs a gateway between two streams until the client is gone or `told` resolves.
