@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 /// The list of tokens with these names and tokens.
-fn tokens(of: &[(&str, &str)]) -> String {
+pub fn tokens(of: &[(&str, &str)]) -> String {
     let line = |(name, token): &(&str, &str)| format!("{name} {}\n", sha256(token));
     of.iter().map(line).collect()
 }
@@ -234,7 +234,7 @@ fn what_is_not_one_message_goes_nowhere() {
     }
     assert_eq!(read_open(stream).status, 413);
     // The head is bounded, too; what it names is never part of another line.
-    let many = "x".repeat(40_000);
+    let many = "x".repeat(200_000);
     assert_eq!(
         client
             .open("POST", "/mcp", &[("X-Many", &many)], b"{}")

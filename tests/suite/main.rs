@@ -28,6 +28,7 @@ mod gateway;
 mod http_agents;
 mod http_client;
 mod http_peer;
+mod http_stateless;
 mod http_upstream;
 mod policy_tests;
 mod schema;

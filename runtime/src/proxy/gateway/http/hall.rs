@@ -6,6 +6,7 @@ use super::super::super::log::{note, quoted, visible};
 use super::super::super::mediator::Settings;
 use super::super::{Patience, front, serve};
 use super::guard::Guard;
+use super::modern::Modern;
 use super::seat::Seat;
 use super::{Limits, Opener};
 use crate::proxy::conversation_id;
@@ -76,6 +77,23 @@ impl Hall {
 
     /// Opens a conversation; its key is nobody's but the client's.
     pub(super) fn open(&self, principal: &str) -> Result<(String, Rc<Seat>), NoSeat> {
+        let key = id::secret().map_err(|error| failed(&error.to_string()))?;
+        let seat = self.open_as(principal, key.clone(), None)?;
+        Ok((key, seat))
+    }
+
+    /// Opens a conversation of a client that has no sessions.
+    pub(super) fn open_named(&self, principal: &str, key: String) -> Result<Rc<Seat>, NoSeat> {
+        let modern = Modern::new(self.settings.ask_timeout);
+        self.open_as(principal, key, Some(modern))
+    }
+
+    fn open_as(
+        &self,
+        principal: &str,
+        key: String,
+        modern: Option<Modern>,
+    ) -> Result<Rc<Seat>, NoSeat> {
         self.forget_ended();
         {
             let seats = self.seats.borrow();
@@ -87,8 +105,7 @@ impl Hall {
                 return Err(NoSeat::Full);
             }
         }
-        let key = id::secret().map_err(|error| failed(&error.to_string()))?;
-        // The key is a secret; the name stands in the log.
+        // The key may be a secret; the name stands in the log.
         let name = format!("{principal}/{}", conversation_id());
         let opened = (self.open)(&name).map_err(|why| failed(&why))?;
         let (front, connectors) = front(
@@ -104,7 +121,7 @@ impl Hall {
             let front = Rc::clone(&front);
             Box::new(move |line: &[u8], why: &str| front.nobody.log_refused(line, why))
         };
-        let seat = Seat::new(principal.into(), self.settings.max_message, refused);
+        let seat = Seat::new(principal.into(), self.settings.max_message, refused, modern);
         let (near, far) = duplex(PIPE);
         let ((heard, saying), (client_in, client_out)) = (split(near), split(far));
         let told = self.told();
@@ -119,7 +136,7 @@ impl Hall {
             .borrow_mut()
             .insert(key.clone(), Rc::clone(&seat));
         note(format_args!("conversation {} begins", quoted(&name, 200)));
-        Ok((key, seat))
+        Ok(seat)
     }
 
     /// The conversation with that key, if it is that principal's.

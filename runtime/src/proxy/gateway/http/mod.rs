@@ -8,9 +8,11 @@
 mod answers;
 mod guard;
 mod hall;
+mod modern;
 mod requests;
 mod seat;
 mod serving;
+mod stateless;
 mod stream;
 mod tokens;
 

@@ -10,7 +10,9 @@ use super::super::hello::VERSIONS;
 use super::answers::{self, Answer};
 use super::guard::only;
 use super::hall::{Hall, NoSeat};
+use super::modern::MODERN;
 use super::seat::Seat;
+use super::stateless::{self, Asked};
 use crate::json::{Limits as JsonLimits, Scratch, validate_object};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
@@ -27,10 +29,10 @@ const PATH: &str = "/mcp";
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// An answer that takes longer is a stream, so that nobody takes the silence for the end.
-const SOON: Duration = Duration::from_millis(1000);
+pub(super) const SOON: Duration = Duration::from_millis(1000);
 
 /// An early answer.
-type Stop<T> = Result<T, Box<Answer>>;
+pub(super) type Stop<T> = Result<T, Box<Answer>>;
 
 fn stop<T>(status: StatusCode, code: i32, why: &str) -> Stop<T> {
     Err(Box::new(answers::error(status, None, code, why)))
@@ -54,9 +56,16 @@ async fn admitted(hall: &Rc<Hall>, request: Request<Incoming>) -> Stop<Answer> {
         let why = "there is nothing here: the endpoint is `/mcp`";
         return stop(StatusCode::NOT_FOUND, INVALID_REQUEST, why);
     }
-    check_version(request.headers())?;
+    if *request.method() == Method::POST {
+        return post(hall, &principal, request).await;
+    }
+    let modern = only(request.headers(), &VERSION) == Some(MODERN);
+    if !modern {
+        check_version(request.headers())?;
+    }
     match *request.method() {
-        Method::POST => post(hall, &principal, request).await,
+        // Versions without sessions have no such requests.
+        Method::GET | Method::DELETE if modern => Ok(not_allowed("POST")),
         Method::GET => {
             let (_, seat) = session(hall, &principal, request.headers())?;
             if !accepts(request.headers(), "text/event-stream") {
@@ -71,15 +80,17 @@ async fn admitted(hall: &Rc<Hall>, request: Request<Incoming>) -> Stop<Answer> {
             hall.close(&key);
             Ok(answers::empty(StatusCode::NO_CONTENT))
         }
-        _ => {
-            let why = "the endpoint takes POST, GET and DELETE";
-            let status = StatusCode::METHOD_NOT_ALLOWED;
-            let mut answer = answers::error(status, None, INVALID_REQUEST, why);
-            let allowed = HeaderValue::from_static("POST, GET, DELETE");
-            answer.headers_mut().insert(ALLOW, allowed);
-            Ok(answer)
-        }
+        _ => Ok(not_allowed("POST, GET, DELETE")),
     }
+}
+
+fn not_allowed(allowed: &'static str) -> Answer {
+    let why = format!("the endpoint takes {allowed}");
+    let status = StatusCode::METHOD_NOT_ALLOWED;
+    let mut answer = answers::error(status, None, INVALID_REQUEST, &why);
+    let allowed = HeaderValue::from_static(allowed);
+    answer.headers_mut().insert(ALLOW, allowed);
+    answer
 }
 
 fn check_version(headers: &HeaderMap) -> Stop<()> {
@@ -152,6 +163,16 @@ async fn post(hall: &Rc<Hall>, principal: &str, request: Request<Incoming>) -> S
     let line = body_line(hall, &head.headers, body).await?;
     let mut frames = FrameReader::new(hall.settings.max_message);
     let message = classify(&mut frames, None, &line);
+    if stateless::is_modern(&mut frames, &head.headers, &line) {
+        let asked = Asked {
+            hall,
+            principal,
+            headers: &head.headers,
+            line: &line,
+        };
+        return stateless::post(asked, &mut frames, &message).await;
+    }
+    check_version(&head.headers)?;
     let id = match &message {
         FromClient::Call { id, .. } => id.clone(),
         FromClient::Request { id, .. } => Some(id.clone()),
@@ -275,23 +296,28 @@ fn token(frames: &mut FrameReader, line: &[u8]) -> Option<Key> {
     Key::parse(progress_token(frames, meta).ok()??)
 }
 
+/// Why no conversation is opened.
+pub(super) fn no_seat(why: NoSeat) -> Box<Answer> {
+    let (status, why) = match why {
+        NoSeat::Full => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "there are too many conversations: come back later",
+        ),
+        NoSeat::TooMany => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "you have too many conversations: end one, or come back later",
+        ),
+        NoSeat::Failed => (
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "no conversation can be opened",
+        ),
+    };
+    Box::new(answers::error(status, None, INTERNAL_ERROR, why))
+}
+
 /// The introduction: begins a session.
 async fn begin(hall: &Rc<Hall>, principal: &str, line: &[u8], id: Option<&Id<'_>>) -> Stop<Answer> {
-    let (key, seat) = match hall.open(principal) {
-        Ok(opened) => opened,
-        Err(NoSeat::Full) => {
-            let why = "there are too many conversations: come back later";
-            return stop(StatusCode::SERVICE_UNAVAILABLE, INTERNAL_ERROR, why);
-        }
-        Err(NoSeat::TooMany) => {
-            let why = "you have too many conversations: end one, or come back later";
-            return stop(StatusCode::TOO_MANY_REQUESTS, INTERNAL_ERROR, why);
-        }
-        Err(NoSeat::Failed) => {
-            let why = "no conversation can be opened";
-            return stop(StatusCode::INTERNAL_SERVER_ERROR, INTERNAL_ERROR, why);
-        }
-    };
+    let (key, seat) = hall.open(principal).map_err(no_seat)?;
     let Some(id) = id else {
         hall.close(&key);
         return stop(

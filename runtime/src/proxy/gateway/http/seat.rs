@@ -10,6 +10,7 @@ use super::super::super::id::Key;
 use super::super::super::line::{Line, LineReader};
 use super::super::super::log::note;
 use super::super::super::outbox::Outbox;
+use super::modern::Modern;
 use super::stream::{self, Receiver, Sender};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -56,7 +57,10 @@ pub(super) struct Seat {
     /// Logs what is refused before it gets any further.
     refused: Box<dyn Fn(&[u8], &str)>,
     streams: RefCell<Streams>,
-    queued: Rc<Cell<usize>>,
+    /// Instead of the streams, for clients that have no sessions.
+    pub modern: Option<Rc<Modern>>,
+    /// Bytes in all streams.
+    pub queued: Rc<Cell<usize>>,
     used: Cell<Instant>,
     /// Nobody will answer any more.
     over: Cell<bool>,
@@ -72,6 +76,7 @@ impl Seat {
         principal: Rc<str>,
         limit: usize,
         refused: Box<dyn Fn(&[u8], &str)>,
+        modern: Option<Modern>,
     ) -> Rc<Self> {
         Rc::new(Self {
             principal,
@@ -79,6 +84,7 @@ impl Seat {
             limit,
             refused,
             streams: RefCell::default(),
+            modern: modern.map(Rc::new),
             queued: Rc::default(),
             used: Cell::new(Instant::now()),
             over: Cell::new(false),
@@ -96,7 +102,9 @@ impl Seat {
         let streams = self.streams.borrow();
         let listens = streams.listener.as_ref().is_some_and(Sender::is_open);
         let waits = || streams.waiting.values().any(|w| w.sender.is_open());
-        (!listens && !waits()).then(|| self.used.get())
+        let modern = self.modern.as_ref();
+        let modern = modern.is_some_and(|modern| modern.listens() || modern.waiting() > 0);
+        (!modern && !listens && !waits()).then(|| self.used.get())
     }
 
     /// Logs a message that is refused before it gets any further.
@@ -113,7 +121,8 @@ impl Seat {
     pub(super) fn open(&self) -> usize {
         let streams = self.streams.borrow();
         let waits = |waiting: &&Waiting| waiting.sender.is_open();
-        streams.waiting.values().filter(waits).count()
+        let modern = self.modern.as_ref().map_or(0, |modern| modern.waiting());
+        streams.waiting.values().filter(waits).count() + modern
     }
 
     /// Waits until no client waits for an answer.
@@ -190,13 +199,21 @@ impl Seat {
         self.over.set(true);
         // Whoever waits or listens sees its stream end.
         *self.streams.borrow_mut() = Streams::default();
+        if let Some(modern) = &self.modern {
+            modern.end();
+        }
         self.settled.notify_one();
     }
 
-    fn on_line(&self, frames: &mut FrameReader, line: &[u8]) {
+    fn on_line(self: &Rc<Self>, frames: &mut FrameReader, line: &[u8]) {
         let Ok(frame) = frames.read(line) else {
             return note(format_args!("a message that cannot be read is dropped"));
         };
+        if let Some(modern) = &self.modern {
+            modern.on_line(self, frames, &frame, line);
+            self.touch();
+            return self.settled.notify_one();
+        }
         let Some(method) = frame.method.and_then(text) else {
             if let Some(key) = frame.id.and_then(Key::parse) {
                 self.answer(&key, line);

@@ -34,10 +34,12 @@ pub(super) struct Sender {
 }
 
 /// The end that they come out of.
-#[derive(Debug)]
 pub(super) struct Receiver {
     receiver: mpsc::UnboundedReceiver<Message>,
     queued: Rc<Cell<usize>>,
+    /// The last message was taken out.
+    complete: bool,
+    left: Option<Box<dyn FnOnce()>>,
 }
 
 /// Both ends. `queued` counts the bytes in all streams of a conversation.
@@ -48,7 +50,13 @@ pub(super) fn channel(queued: &Rc<Cell<usize>>) -> (Sender, Receiver) {
         sender,
         queued: Rc::clone(&queued),
     };
-    (sender, Receiver { receiver, queued })
+    let receiver = Receiver {
+        receiver,
+        queued,
+        complete: false,
+        left: None,
+    };
+    (sender, receiver)
 }
 
 impl Sender {
@@ -72,7 +80,15 @@ impl Sender {
 }
 
 impl Receiver {
-    fn took(&self, message: Option<&Message>) {
+    /// Calls `left` if the receiver is dropped before the last message.
+    pub(super) fn when_left(mut self, left: impl FnOnce() + 'static) -> Self {
+        self.left = Some(Box::new(left));
+        self
+    }
+
+    fn took(&mut self, message: Option<&Message>) {
+        // Without another message there is nobody to be told either.
+        self.complete |= message.is_none_or(|message| message.last);
         let length = message.map_or(0, |message| message.line.len());
         self.queued.set(self.queued.get().saturating_sub(length));
     }
@@ -98,6 +114,9 @@ impl Drop for Receiver {
         self.receiver.close();
         while let Ok(message) = self.receiver.try_recv() {
             self.took(Some(&message));
+        }
+        if let Some(left) = self.left.take().filter(|_| !self.complete) {
+            left();
         }
     }
 }
