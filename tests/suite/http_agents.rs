@@ -190,6 +190,17 @@ fn who_is_not_asked_in_is_turned_away() {
         (405, Some("POST, GET, DELETE"))
     );
     assert_eq!(client.get().status, 400);
+    // Pages that may ask may also read; those of this machine only get an answer.
+    let preflight = [("Origin", "https://app.example"), ("Authorization", "")];
+    let reply = client.send("OPTIONS", &preflight, b"");
+    let allowed = reply.header("access-control-allow-origin");
+    assert_eq!((reply.status, allowed), (204, Some("https://app.example")));
+    let local = client.send(
+        "POST",
+        &[("Origin", "http://localhost:3000")],
+        hello.as_bytes(),
+    );
+    assert_eq!(local.header("access-control-allow-origin"), None);
 }
 
 #[test]

@@ -137,6 +137,30 @@ fn connector(tcp: HttpConnector) -> Connect {
     tcp
 }
 
+/// With the authorities that the system trusts, or those in `SSL_CERT_FILE`.
+#[cfg(feature = "tls")]
+fn connector(mut tcp: HttpConnector) -> Connect {
+    use rustls::{ClientConfig, RootCertStore};
+    use std::sync::OnceLock;
+
+    // Reading the authorities takes a while, and they do not change. Without any, no
+    // server is trusted.
+    static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
+    let config = CONFIG.get_or_init(|| {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        ClientConfig::builder()
+            .with_root_certificates(roots)
+            .with_no_client_auth()
+    });
+    tcp.enforce_http(false);
+    hyper_rustls::HttpsConnectorBuilder::new()
+        .with_tls_config(config.clone())
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(tcp)
+}
+
 /// A connection to a server elsewhere.
 pub(super) struct Remote {
     task: JoinHandle<Option<String>>,

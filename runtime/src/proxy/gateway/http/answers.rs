@@ -3,7 +3,9 @@
 use super::super::super::denial;
 use super::stream::{Receiver, Reply};
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue,
+    RETRY_AFTER, VARY, WWW_AUTHENTICATE,
 };
 use hyper::{Response, StatusCode};
 
@@ -70,4 +72,21 @@ fn stream(body: Reply) -> Answer {
     headers.insert(CACHE_CONTROL, value);
     headers.insert(NO_BUFFERING, HeaderValue::from_static("no"));
     answer
+}
+
+/// Lets a page of that origin read the answer, and ask with the headers of the protocol.
+pub(super) fn readable(answer: &mut Answer, origin: HeaderValue) {
+    let headers = answer.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(VARY, HeaderValue::from_static("Origin"));
+    for (name, value) in [
+        (ACCESS_CONTROL_ALLOW_METHODS, "POST, GET, DELETE"),
+        (
+            ACCESS_CONTROL_ALLOW_HEADERS,
+            "accept, authorization, content-type, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id",
+        ),
+        (ACCESS_CONTROL_EXPOSE_HEADERS, "mcp-session-id"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::tokens::{ANYBODY, Tokens};
 use hyper::StatusCode;
-use hyper::header::{AUTHORIZATION, HOST, HeaderMap, ORIGIN};
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, ORIGIN};
 use std::net::IpAddr;
 
 /// Names of this machine for itself.
@@ -43,8 +43,8 @@ impl Guard {
         }
     }
 
-    /// Who makes the request.
-    pub(super) fn admit(&self, headers: &HeaderMap, target: Option<&str>) -> Result<&str, Refused> {
+    /// Whether a request may come from where it comes from, and go where it goes.
+    pub(super) fn place(&self, headers: &HeaderMap, target: Option<&str>) -> Result<(), Refused> {
         let host = only(headers, &HOST).ok_or((
             StatusCode::BAD_REQUEST,
             "the request needs one `Host` header",
@@ -64,6 +64,18 @@ impl Guard {
                 return Err((StatusCode::FORBIDDEN, why));
             }
         }
+        Ok(())
+    }
+
+    /// The origin of a page elsewhere that may read the answers.
+    pub(super) fn reader<'a>(&self, headers: &'a HeaderMap) -> Option<&'a HeaderValue> {
+        let origin = headers.get(ORIGIN)?;
+        let text = origin.to_str().ok()?.to_ascii_lowercase();
+        self.origins.contains(&text).then_some(origin)
+    }
+
+    /// Who makes the request.
+    pub(super) fn who(&self, headers: &HeaderMap) -> Result<&str, Refused> {
         if self.tokens.is_empty() {
             return Ok(ANYBODY);
         }
@@ -119,7 +131,7 @@ fn without_port(host: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyper::header::{HeaderName, HeaderValue};
+    use hyper::header::HeaderName;
 
     fn status(guard: &Guard, pairs: &[(&'static str, &str)]) -> Result<String, u16> {
         let mut headers = HeaderMap::new();
@@ -128,7 +140,8 @@ mod tests {
             headers.append(HeaderName::from_static(name), value);
         }
         guard
-            .admit(&headers, None)
+            .place(&headers, None)
+            .and_then(|()| guard.who(&headers))
             .map(str::to_owned)
             .map_err(|(status, _)| status.as_u16())
     }
@@ -199,8 +212,8 @@ mod tests {
         }
         let mut headers = HeaderMap::new();
         headers.insert(HOST, HeaderValue::from_static("localhost"));
-        assert!(guard.admit(&headers, Some("localhost:8808")).is_ok());
-        assert!(guard.admit(&headers, Some("evil.example")).is_err());
+        assert!(guard.place(&headers, Some("localhost:8808")).is_ok());
+        assert!(guard.place(&headers, Some("evil.example")).is_err());
     }
 
     #[test]

@@ -40,15 +40,27 @@ fn stop<T>(status: StatusCode, code: i32, why: &str) -> Stop<T> {
 
 /// Answers one request.
 pub(super) async fn handle(hall: Rc<Hall>, request: Request<Incoming>) -> Answer {
-    match admitted(&hall, request).await {
+    let reader = hall.guard.reader(request.headers()).cloned();
+    let mut answer = match admitted(&hall, request).await {
         Ok(answer) => answer,
         Err(answer) => *answer,
+    };
+    if let Some(reader) = reader {
+        answers::readable(&mut answer, reader);
     }
+    answer
 }
 
 async fn admitted(hall: &Rc<Hall>, request: Request<Incoming>) -> Stop<Answer> {
     let target = request.uri().authority().map(|target| target.as_str());
-    let principal = match hall.guard.admit(request.headers(), target) {
+    if let Err((status, why)) = hall.guard.place(request.headers(), target) {
+        return stop(status, INVALID_REQUEST, why);
+    }
+    // Browsers ask first whether a page may ask, without saying who asks.
+    if *request.method() == Method::OPTIONS && hall.guard.reader(request.headers()).is_some() {
+        return Ok(answers::empty(StatusCode::NO_CONTENT));
+    }
+    let principal = match hall.guard.who(request.headers()) {
         Ok(principal) => principal.to_owned(),
         Err((status, why)) => return stop(status, INVALID_REQUEST, why),
     };
