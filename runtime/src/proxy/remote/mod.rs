@@ -6,8 +6,6 @@
 mod bridge;
 mod exchange;
 mod sse;
-#[cfg(test)]
-mod tests;
 
 use super::stop::Stop;
 use super::unix::{Input, Output};
