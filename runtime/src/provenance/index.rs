@@ -13,6 +13,7 @@ use super::lists::Lists;
 use super::store::{Hit, Mark};
 use crate::Label;
 use crate::address::{TokenKind, token_stands_at};
+use crate::text::places;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 
@@ -375,7 +376,19 @@ pub(super) fn digits(text: &str, buffer: &mut String, mut each: impl FnMut(&str)
             each(digits);
         }
     };
-    for byte in text.bytes().chain([b'\n']) {
+    let bytes = text.as_bytes();
+    let mut starts = places(bytes, |b| b.is_ascii_digit());
+    let mut at = 0;
+    while at <= bytes.len() {
+        if buffer.is_empty() {
+            // Most text holds no digits.
+            let Some(start) = starts.find(|start| *start >= at) else {
+                break;
+            };
+            at = start;
+        }
+        let byte = bytes.get(at).copied().unwrap_or(b'\n');
+        at += 1;
         if byte.is_ascii_digit() {
             if gap > 0 {
                 broken = true;
@@ -383,9 +396,6 @@ pub(super) fn digits(text: &str, buffer: &mut String, mut each: impl FnMut(&str)
                 gap = 0;
             }
             buffer.push(char::from(byte));
-            continue;
-        }
-        if buffer.is_empty() {
             continue;
         }
         if gap == 0 && broken {
