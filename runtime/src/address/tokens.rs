@@ -152,11 +152,24 @@ fn ends_word(c: char) -> bool {
 /// The words that could be tokens. Each holds a digit, `.`, `/`, `:`, `@` or `#`, and most
 /// words hold none of these.
 fn words(text: &str, each: Emit<'_>) {
+    let bytes = text.as_bytes();
     let tells = |b: u8| (b.wrapping_sub(b'.') <= b':' - b'.') | (b == b'@') | (b == b'#');
     let bounds = |c: char| is_space(c) || ends_word(c);
+    let is_end = |at: usize| {
+        matches!(bytes.get(at), Some(b'.' | b':'))
+            && matches!(
+                bytes.get(at + 1),
+                None | Some(b' ' | b'\n' | b',' | b'"' | b')')
+            )
+    };
     let mut behind = 0;
-    for at in places(text.as_bytes(), tells) {
+    for at in places(bytes, tells) {
         if at < behind {
+            continue;
+        }
+        if is_end(at) {
+            // Nothing else in this word tells: the end of a sentence.
+            behind = at + 1;
             continue;
         }
         let before = text.get(behind..at).unwrap_or("");

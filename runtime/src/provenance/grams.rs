@@ -1,10 +1,45 @@
-//! Sequences of six bytes: the smallest part of a text that is looked for, and what
-//! stands for one in the tables of [`super::signature`].
+//! Sequences of bytes: the parts that a text is known by in the tables of
+//! [`super::signature`].
+//!
+//! Each six bytes in a row are one, since nothing shorter is looked for. Most texts hold
+//! all sequences of common words, though; so a space with what stands behind it, two or three
+//! words mostly, is one as well.
+
+use crate::text::places;
 
 /// Bytes in a sequence. Shorter texts have none.
 pub(super) const SHORTEST: usize = 6;
 
-/// Hands over a hash of each sequence of `text`, in order. Nobody can aim at one without
+/// Bytes in the two sequences that start with a space.
+const LONG: (usize, usize) = (12, 18);
+
+/// Hands over hashes of the sequences of `text` that start with a space: the longer and the
+/// shorter, in order.
+pub(super) fn long_hashes(
+    text: &[u8],
+    secret: u64,
+) -> impl Iterator<Item = (Option<u64>, Option<u64>)> {
+    let more = move |hash: u64, bytes: &[u8]| {
+        let last = bytes
+            .last_chunk::<8>()
+            .map_or(0, |w| u64::from_le_bytes(*w));
+        fold(hash ^ last, secret | 1)
+    };
+    places(text, |byte| byte == b' ').map(move |at| {
+        let rest = text.get(at..).unwrap_or_default();
+        let short = rest.get(..LONG.0).map(|short| {
+            let first = short
+                .first_chunk::<8>()
+                .map_or(0, |w| u64::from_le_bytes(*w));
+            more(fold(first ^ secret, MIX), short)
+        });
+        let long = rest.get(..LONG.1);
+        let long = long.and_then(|long| short.map(|hash| more(hash, long)));
+        (long, short)
+    })
+}
+
+/// Hands over a hash of each six bytes of `text`, in order. Nobody can aim at one without
 /// knowing `secret`.
 pub(super) fn hashes(text: &[u8], secret: u64) -> impl Iterator<Item = u64> {
     text.array_windows::<SHORTEST>()
@@ -43,6 +78,8 @@ const fn rank_bytes() -> [u8; 256] {
     ranks
 }
 
+const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+
 const fn fold(a: u64, b: u64) -> u64 {
     let wide = a as u128 * b as u128;
     wide as u64 ^ (wide >> 64) as u64
@@ -50,7 +87,6 @@ const fn fold(a: u64, b: u64) -> u64 {
 
 /// A hash of a whole text that nobody can aim at without knowing `secret`.
 pub(super) fn whole(secret: u64, text: &[u8]) -> u64 {
-    const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut hash = secret ^ (text.len() as u64).wrapping_mul(MIX);
     let (words, rest) = text.as_chunks::<8>();
     for word in words {
@@ -88,6 +124,22 @@ mod tests {
                 prop_assert_eq!(Some(*hash), hashes(&text[at..], 9).next());
             }
         }
+    }
+
+    #[test]
+    fn a_space_starts_a_long_sequence_if_there_is_enough_behind_it() {
+        let all = |text: &str| long_hashes(text.as_bytes(), 9).collect::<Vec<_>>();
+        let some = all("one two three four five six");
+        let count = |both: fn(&(Option<u64>, Option<u64>)) -> Option<u64>| {
+            some.iter().filter_map(both).count()
+        };
+        assert_eq!(
+            (count(|(long, _)| *long), count(|(_, short)| *short)),
+            (2, 3)
+        );
+        assert_eq!(all("x two three four")[0], (None, some[0].1));
+        assert_eq!(all("x two three four fi")[0], some[0]);
+        assert_eq!(all("see three four five six.")[0], some[1]);
     }
 
     #[test]

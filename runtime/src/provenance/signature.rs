@@ -1,4 +1,4 @@
-//! Which blocks of a text hold all sequences of six bytes of a needle.
+//! Which blocks of a text hold all sequences (see [`super::grams`]) of a needle.
 //!
 //! Blocks are numbered, and [`BLOCKS`] of them make a *section*. Each section has a
 //! **fine** table: from the hash of a sequence to one bit a block. And it has a **coarse**
@@ -20,12 +20,10 @@ pub(super) const BLOCKS: usize = 64;
 const BLOCK: (usize, usize) = (64, 4096);
 /// The first sections are small, so that little text has small tables.
 const FIRST_BLOCK: usize = 256;
-/// Rows of the fine table for each byte of a block, so that a byte of text costs one byte.
-const ROWS: usize = 8;
+/// Rows of the fine table for each byte of a block: half a byte for a byte of text.
+const ROWS: usize = 4;
 /// Bits of the coarse set for each byte of a block: half a byte for a byte of text.
 const BITS: usize = 4 * BLOCKS;
-/// So many sequences of a needle are looked up in the coarse sets.
-const COARSE: usize = 16;
 
 /// The tables of one text that only grows.
 pub(super) struct Signature {
@@ -94,11 +92,20 @@ impl Section {
                     *row |= bit;
                 }
             }
-            let (first, second) = Self::coarse_rows(self.block, hash);
-            for row in [first, second] {
-                if let Some(word) = self.coarse.get_mut(row / 64) {
-                    *word |= 1 << (row % 64);
-                }
+            self.add_coarse(hash);
+        }
+        for (long, short) in grams::long_hashes(text, secret) {
+            for hash in [long, short].into_iter().flatten() {
+                self.add_coarse(hash);
+            }
+        }
+    }
+
+    fn add_coarse(&mut self, hash: u64) {
+        let (first, second) = Self::coarse_rows(self.block, hash);
+        for row in [first, second] {
+            if let Some(word) = self.coarse.get_mut(row / 64) {
+                *word |= 1 << (row % 64);
             }
         }
     }
@@ -203,13 +210,13 @@ impl Signature {
     }
 
     /// Hands over the blocks that seem to hold all of these sequences, until `each` returns
-    /// something.
+    /// something. `some` are those that are asked for first, long ones among them.
     pub(super) fn search<T>(
         &self,
+        some: &[u64],
         hashes: &[u64],
         mut each: impl FnMut(usize) -> Option<T>,
     ) -> Option<T> {
-        let some = hashes.get(..COARSE).unwrap_or(hashes);
         let mut look = |section: usize| {
             let number = section * BLOCKS;
             let section = self.sections.get(section)?;
@@ -342,7 +349,7 @@ mod tests {
         for number in 0..76 * BLOCKS + 3 {
             let hashes: Vec<u64> = grams::hashes(text(number).as_bytes(), SECRET).collect();
             let mut there = Vec::new();
-            let found: Option<()> = signature.search(&hashes, |block| {
+            let found: Option<()> = signature.search(&hashes, &hashes, |block| {
                 there.push(block);
                 None
             });
@@ -353,7 +360,7 @@ mod tests {
             wrong += there.len() - 1;
         }
         assert!(wrong < 100, "{wrong}");
-        assert_eq!(signature.search(&[12345 << 40], Some), None);
+        assert_eq!(signature.search(&[12345 << 40], &[12345 << 40], Some), None);
     }
 
     proptest! {

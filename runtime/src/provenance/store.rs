@@ -63,8 +63,11 @@ pub(super) const MAX_PIECE: usize = MAX_TEXT / 4;
 /// So many first bytes of a needle are looked up by their sequences.
 const HEAD: usize = 48;
 const MAX_GRAMS: usize = HEAD - SHORTEST + 1;
+/// So many long and rare sequences of it are asked for first.
+const MAX_LONG: usize = 6;
+const MAX_FIRST: usize = 16;
 /// So many blocks are searched for one needle.
-const MAX_SEARCHED: usize = 64;
+const MAX_SEARCHED: usize = 128;
 /// Around a hit, so many bytes are shown on both sides.
 const EXCERPT: usize = 40;
 
@@ -103,8 +106,10 @@ struct Block {
 /// What is looked for.
 struct Needle<'n> {
     text: &'n [u8],
-    /// Of the sequences of its head, the rarest first.
+    /// The sequences of its head.
     hashes: &'n [u64],
+    /// Those that are asked for first.
+    first: &'n [u64],
     finder: Finder<'n>,
     /// Blocks that may still be searched.
     effort: usize,
@@ -148,22 +153,20 @@ impl Texts {
             return None;
         }
         let head = text.get(..HEAD).unwrap_or(text);
-        let mut ranked = [(u32::MAX, 0); MAX_GRAMS];
-        let sequences = grams::ranks(head).zip(grams::hashes(head, self.secret));
-        let count = ranked
-            .iter_mut()
-            .zip(sequences)
-            .map(|(slot, sequence)| *slot = sequence)
-            .count();
-        let ranked = ranked.get_mut(..count)?;
-        ranked.sort_unstable();
         let mut hashes = [0; MAX_GRAMS];
-        for (hash, (_, ranked)) in hashes.iter_mut().zip(ranked) {
-            *hash = *ranked;
-        }
+        let count = fill(&mut hashes, grams::hashes(head, self.secret));
+        let mut ordered = [0; MAX_GRAMS];
+        fill(&mut ordered, rarest(head, hashes.get(..count)?));
+        let hashes = ordered.get(..count)?;
+        let mut first = [0; MAX_FIRST];
+        let words = grams::long_hashes(head, self.secret);
+        let words = words.filter_map(|(long, short)| long.or(short));
+        let long = fill(&mut first, words.take(MAX_LONG));
+        let rare = fill(first.get_mut(long..)?, hashes.iter().copied());
         let mut needle = Needle {
             text,
-            hashes: hashes.get(..count)?,
+            hashes,
+            first: first.get(..long + rare)?,
             finder: Finder::new(text),
             effort: MAX_SEARCHED,
         };
@@ -188,6 +191,21 @@ impl Texts {
     pub(super) fn bytes(&self) -> usize {
         self.generations.iter().map(Generation::bytes).sum()
     }
+}
+
+/// Fills `slots` from the front; returns how many there are.
+fn fill(slots: &mut [u64], from: impl Iterator<Item = u64>) -> usize {
+    let filled = slots.iter_mut().zip(from).map(|(slot, hash)| *slot = hash);
+    filled.count()
+}
+
+/// The hashes of a head in another order. Neighbours say almost the same, so each third one
+/// comes first, among them the one with the rarest bytes.
+fn rarest<'h>(head: &[u8], hashes: &'h [u64]) -> impl Iterator<Item = u64> + use<'h> {
+    let rarest = grams::ranks(head).zip(0..).min().map_or(0, |(_, at)| at);
+    let starts = [0, 1, 2].map(|more| (rarest + more) % 3);
+    let thirds = starts.map(|start| hashes.iter().skip(start).step_by(3).copied());
+    thirds.into_iter().flatten()
 }
 
 impl Generation {
@@ -268,10 +286,11 @@ impl Generation {
         let Needle {
             text,
             hashes,
+            first,
             finder,
             effort,
         } = needle;
-        self.signature.search(hashes, |number| {
+        self.signature.search(first, hashes, |number| {
             let start = self.blocks.get(number)?.start as usize;
             let next = self.blocks.get(number + 1);
             let end = next.map_or(self.text.len(), |next| next.start as usize);

@@ -156,7 +156,7 @@ fn long_text_takes_linear_time() {
         ":",
         "aa11",
     ] {
-        let text = text.repeat(300_000);
+        let text = text.repeat(100_000);
         let started = std::time::Instant::now();
         tokens(&text, &mut |_| {});
         assert!(started.elapsed().as_secs() < 5, "{:?}", &text[..6]);
