@@ -2,7 +2,7 @@
 //! [`super::signature`].
 //!
 //! Each six bytes in a row are one, since nothing shorter is looked for. Most texts hold
-//! all sequences of common words, though; so a space with what stands behind it, two or three
+//! all sequences of common words, though; so a space with what stands around it, two or three
 //! words mostly, is one as well.
 
 use crate::text::places;
@@ -10,32 +10,28 @@ use crate::text::places;
 /// Bytes in a sequence. Shorter texts have none.
 pub(super) const SHORTEST: usize = 6;
 
-/// Bytes in the two sequences that start with a space.
-const LONG: (usize, usize) = (12, 18);
+/// Bytes before a space in the two sequences around it, and as many from it on.
+const AROUND: (usize, usize) = (6, 10);
 
-/// Hands over hashes of the sequences of `text` that start with a space: the longer and the
-/// shorter, in order.
+/// Hands over hashes of the sequences around the spaces of `text`, in order: the longer and
+/// the shorter, where there is enough text for them.
 pub(super) fn long_hashes(
     text: &[u8],
     secret: u64,
 ) -> impl Iterator<Item = (Option<u64>, Option<u64>)> {
-    let more = move |hash: u64, bytes: &[u8]| {
-        let last = bytes
-            .last_chunk::<8>()
-            .map_or(0, |w| u64::from_le_bytes(*w));
-        fold(hash ^ last, secret | 1)
+    let word = |bytes: Option<&[u8; 8]>| bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let hash = move |bytes: &[u8]| {
+        let first = fold(word(bytes.first_chunk()) ^ secret, MIX);
+        fold(first ^ word(bytes.last_chunk()), secret | 1)
     };
     places(text, |byte| byte == b' ').map(move |at| {
-        let rest = text.get(at..).unwrap_or_default();
-        let short = rest.get(..LONG.0).map(|short| {
-            let first = short
-                .first_chunk::<8>()
-                .map_or(0, |w| u64::from_le_bytes(*w));
-            more(fold(first ^ secret, MIX), short)
-        });
-        let long = rest.get(..LONG.1);
-        let long = long.and_then(|long| short.map(|hash| more(hash, long)));
-        (long, short)
+        let around = |half: usize| text.get(at.checked_sub(half)?..at + half);
+        let short = around(AROUND.0).map(hash);
+        let long = around(AROUND.1).zip(short);
+        (
+            long.map(|(long, short)| fold(hash(long) ^ short, MIX)),
+            short,
+        )
     })
 }
 
@@ -127,19 +123,21 @@ mod tests {
     }
 
     #[test]
-    fn a_space_starts_a_long_sequence_if_there_is_enough_behind_it() {
+    fn spaces_have_sequences_where_there_is_enough_around_them() {
         let all = |text: &str| long_hashes(text.as_bytes(), 9).collect::<Vec<_>>();
-        let some = all("one two three four five six");
+        let some = all("the quick brown fox jumps over it");
         let count = |both: fn(&(Option<u64>, Option<u64>)) -> Option<u64>| {
             some.iter().filter_map(both).count()
         };
         assert_eq!(
             (count(|(long, _)| *long), count(|(_, short)| *short)),
-            (2, 3)
+            (2, 4)
         );
-        assert_eq!(all("x two three four")[0], (None, some[0].1));
-        assert_eq!(all("x two three four fi")[0], some[0]);
-        assert_eq!(all("see three four five six.")[0], some[1]);
+        // A part knows what stands in it, and nothing else.
+        assert_eq!(all("quick brown fox jumps")[1], some[2]);
+        assert_eq!(all("k brown fox jumps")[1], (None, some[2].1));
+        assert_ne!(all("k brown fox jumpt")[1].1, all("k brawn fox jumps")[1].1);
+        assert_eq!(all("brown fox"), [(None, None)]);
     }
 
     #[test]

@@ -44,20 +44,25 @@ pub(super) struct Signature {
     bytes: usize,
 }
 
+/// Eight rows of the fine table, in one line of the processor's caches.
+#[derive(Clone)]
+#[repr(align(64))]
+struct Line([u64; 8]);
+
 struct Section {
     /// Bytes in a block.
     block: usize,
-    fine: Box<[u64]>,
+    fine: Box<[Line]>,
     /// Empty when it has been turned sideways.
     coarse: Box<[u64]>,
 }
 
-/// The two rows of a sequence in a table of `1 << bits` rows; they are neighbours, so that
-/// the second costs little. `span` is a power of two.
-const fn rows(hash: u64, bits: u32, span: u64) -> (usize, usize) {
+/// The two rows of a sequence in a table of `1 << bits` rows. They are among the same eight,
+/// so that the second costs little.
+const fn rows(hash: u64, bits: u32) -> (usize, usize) {
     let first = hash >> (64 - bits);
-    // Never the same row: from 1 to `span - 1`.
-    let step = 1 + (((hash << bits) >> 48) * (span - 1) >> 16);
+    // Never the same row: from one to seven.
+    let step = 1 + (((hash << bits) >> 48) * 7 >> 16);
     (first as usize, (first ^ step) as usize)
 }
 
@@ -65,7 +70,7 @@ impl Section {
     fn new(block: usize) -> Self {
         Self {
             block,
-            fine: vec![0; ROWS * block].into_boxed_slice(),
+            fine: vec![Line([0; 8]); ROWS * block / 8].into_boxed_slice(),
             coarse: vec![0; BITS * block / 64].into_boxed_slice(),
         }
     }
@@ -74,49 +79,72 @@ impl Section {
         size_of::<Self>() + 8 * ROWS * block + BITS * block / 8
     }
 
-    fn fine_rows(&self, hash: u64) -> (usize, usize) {
+    /// Where a sequence is in the fine table: a line, and two rows of it.
+    fn fine_rows(&self, hash: u64) -> (usize, usize, usize) {
         // Other bits than those of the coarse set, so that an error there is none here.
-        rows(hash.rotate_left(32), (ROWS * self.block).ilog2(), 8)
+        let bits = (ROWS * self.block).ilog2();
+        let (first, second) = rows(hash.rotate_left(32), bits);
+        (first / 8, first % 8, second % 8)
     }
 
-    fn coarse_rows(block: usize, hash: u64) -> (usize, usize) {
-        rows(hash, (BITS * block).ilog2(), 512)
+    /// Where a sequence is in the coarse set: a word, and two bits of it.
+    fn coarse_bits(&self, hash: u64) -> (usize, u64) {
+        let (first, second) = rows(hash, (BITS * self.block).ilog2());
+        (first / 64, 1 << (first % 64) | 1 << (second % 64))
     }
 
     fn add(&mut self, text: &[u8], block: usize, secret: u64) {
         let bit = 1 << block;
         for hash in grams::hashes(text, secret) {
-            let (first, second) = self.fine_rows(hash);
-            for row in [first, second] {
-                if let Some(row) = self.fine.get_mut(row) {
-                    *row |= bit;
-                }
-            }
+            self.add_fine(hash, bit);
             self.add_coarse(hash);
         }
         for (long, short) in grams::long_hashes(text, secret) {
-            for hash in [long, short].into_iter().flatten() {
-                self.add_coarse(hash);
+            if let Some(short) = short {
+                self.add_fine(short, bit);
+                self.add_coarse(short);
+            }
+            if let Some(long) = long {
+                self.add_coarse(long);
             }
         }
     }
 
-    fn add_coarse(&mut self, hash: u64) {
-        let (first, second) = Self::coarse_rows(self.block, hash);
-        for row in [first, second] {
-            if let Some(word) = self.coarse.get_mut(row / 64) {
-                *word |= 1 << (row % 64);
+    #[inline]
+    fn add_fine(&mut self, hash: u64, bit: u64) {
+        let (line, first, second) = self.fine_rows(hash);
+        if let Some(Line(line)) = self.fine.get_mut(line) {
+            for row in [first, second] {
+                if let Some(row) = line.get_mut(row) {
+                    *row |= bit;
+                }
             }
         }
+    }
+
+    #[inline]
+    fn add_coarse(&mut self, hash: u64) {
+        let (word, bits) = self.coarse_bits(hash);
+        if let Some(word) = self.coarse.get_mut(word) {
+            *word |= bits;
+        }
+    }
+
+    /// Which blocks seem to hold a sequence.
+    #[inline]
+    fn blocks_with(&self, hash: u64) -> u64 {
+        let (line, first, second) = self.fine_rows(hash);
+        self.fine.get(line).map_or(0, |Line(line)| {
+            let row = |row: usize| line.get(row).copied().unwrap_or(0);
+            row(first) & row(second)
+        })
     }
 
     /// Which blocks seem to hold all of these sequences.
-    fn blocks_with(&self, hashes: &[u64]) -> u64 {
+    fn blocks_with_all(&self, hashes: &[u64]) -> u64 {
         let mut live = u64::MAX;
         for hash in hashes {
-            let (first, second) = self.fine_rows(*hash);
-            let row = |row: usize| self.fine.get(row).copied().unwrap_or(0);
-            live &= row(first) & row(second);
+            live &= self.blocks_with(*hash);
             if live == 0 {
                 break;
             }
@@ -126,12 +154,10 @@ impl Section {
 
     fn may_hold(&self, hashes: &[u64]) -> bool {
         hashes.iter().all(|hash| {
-            let (first, second) = Self::coarse_rows(self.block, *hash);
-            let bit = |row: usize| {
-                let word = self.coarse.get(row / 64);
-                word.is_some_and(|word| word >> (row % 64) & 1 == 1)
-            };
-            bit(first) & bit(second)
+            let (word, bits) = self.coarse_bits(*hash);
+            self.coarse
+                .get(word)
+                .is_some_and(|word| word & bits == bits)
         })
     }
 }
@@ -209,64 +235,78 @@ impl Signature {
         }
     }
 
-    /// Hands over the blocks that seem to hold all of these sequences, until `each` returns
-    /// something. `some` are those that are asked for first, long ones among them.
+    /// Hands over the blocks that seem to hold all sequences of a needle, until `each`
+    /// returns something. `coarse` are those that tell most, long ones among them; `fine`
+    /// are all but the longest.
     pub(super) fn search<T>(
         &self,
-        some: &[u64],
-        hashes: &[u64],
+        coarse: &[u64],
+        fine: &[u64],
         mut each: impl FnMut(usize) -> Option<T>,
     ) -> Option<T> {
-        let mut look = |section: usize| {
-            let number = section * BLOCKS;
-            let section = self.sections.get(section)?;
-            bits(section.blocks_with(hashes)).find_map(|block| each(number + block))
+        // Blocks of the last section that have not been begun hold nothing.
+        let mut look = |from: usize, live: u64| {
+            let live = self.sections_with(from, live, fine);
+            bits(live).find_map(|at| {
+                let blocks = self.sections.get(from + at)?.blocks_with_all(fine);
+                bits(blocks).find_map(|block| each((from + at) * BLOCKS + block))
+            })
         };
-        // The last blocks of the last section have not been begun, and hold nothing.
         let raw = |from: usize, to: usize| {
             let sections = self.sections.get(from..to).unwrap_or_default();
-            (from..)
-                .zip(sections)
-                .filter(|(_, s)| s.may_hold(some))
-                .map(|(at, _)| at)
+            let live = sections
+                .iter()
+                .zip(0..BLOCKS)
+                .map(|(s, at)| u64::from(s.may_hold(coarse)) << at);
+            live.fold(0, |all, one| all | one)
         };
-        for section in raw(0, self.small) {
-            if let Some(found) = look(section) {
-                return Some(found);
-            }
+        if let Some(found) = look(0, raw(0, self.small)) {
+            return Some(found);
         }
-        let coarse = |hash: &u64| Section::coarse_rows(self.largest, *hash);
+        let bits = (BITS * self.largest).ilog2();
         let mut from = self.small;
         for wide in &self.wide {
             let mut live = u64::MAX;
-            for (first, second) in some.iter().map(coarse) {
+            for (first, second) in coarse.iter().map(|hash| rows(*hash, bits)) {
                 let row = |row: usize| wide.get(row).copied().unwrap_or(0);
                 live &= row(first) & row(second);
                 if live == 0 {
                     break;
                 }
             }
-            if let Some(found) = bits(live).find_map(|at| look(from + at)) {
+            if let Some(found) = look(from, live) {
                 return Some(found);
             }
             from += BLOCKS;
         }
         for eight in &self.eights {
             let mut live = u8::MAX;
-            for (first, second) in some.iter().map(coarse) {
+            for (first, second) in coarse.iter().map(|hash| rows(*hash, bits)) {
                 let row = |row: usize| eight.get(row).copied().unwrap_or(0);
                 live &= row(first) & row(second);
                 if live == 0 {
                     break;
                 }
             }
-            if let Some(found) = bits(live.into()).find_map(|at| look(from + at)) {
+            if let Some(found) = look(from, live.into()) {
                 return Some(found);
             }
             from += 8;
         }
-        let found = raw(from, self.sections.len()).find_map(look);
-        found
+        look(from, raw(from, self.sections.len()))
+    }
+
+    /// Of the sections from a number on whose bits are set, those that go on after a first
+    /// look at their fine tables. All of them at once, which takes little longer than one.
+    fn sections_with(&self, from: usize, live: u64, fine: &[u64]) -> u64 {
+        let some = fine.get(..2).unwrap_or(fine);
+        bits(live).fold(0, |all, at| {
+            let blocks = self.sections.get(from + at).map_or(0, |section| {
+                some.iter()
+                    .fold(u64::MAX, |live, hash| live & section.blocks_with(*hash))
+            });
+            all | u64::from(blocks != 0) << at
+        })
     }
 
     /// Bytes held.
@@ -365,12 +405,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_differ_and_lie_within_their_table(hash in any::<u64>(), bits in 9_u32..30) {
-            for span in [8, 512] {
-                let (first, second) = rows(hash, bits, span);
-                prop_assert!(first != second && first < 1 << bits && second < 1 << bits);
-                prop_assert_eq!(first / span as usize, second / span as usize);
-            }
+        fn rows_differ_and_are_neighbours(hash in any::<u64>(), bits in 6_u32..30) {
+            let (first, second) = rows(hash, bits);
+            prop_assert!(first != second && first < 1 << bits);
+            prop_assert_eq!(first / 8, second / 8);
         }
     }
 }

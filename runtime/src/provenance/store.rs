@@ -63,9 +63,10 @@ pub(super) const MAX_PIECE: usize = MAX_TEXT / 4;
 /// So many first bytes of a needle are looked up by their sequences.
 const HEAD: usize = 48;
 const MAX_GRAMS: usize = HEAD - SHORTEST + 1;
-/// So many long and rare sequences of it are asked for first.
+/// So many of them are long ones.
 const MAX_LONG: usize = 6;
-const MAX_FIRST: usize = 16;
+/// So many are looked up in coarse tables.
+const MAX_COARSE: usize = 16;
 /// So many blocks are searched for one needle.
 const MAX_SEARCHED: usize = 128;
 /// Around a hit, so many bytes are shown on both sides.
@@ -106,10 +107,9 @@ struct Block {
 /// What is looked for.
 struct Needle<'n> {
     text: &'n [u8],
-    /// The sequences of its head.
-    hashes: &'n [u64],
-    /// Those that are asked for first.
-    first: &'n [u64],
+    /// Hashes of sequences of its head, see [`Signature::search`].
+    coarse: &'n [u64],
+    fine: &'n [u64],
     finder: Finder<'n>,
     /// Blocks that may still be searched.
     effort: usize,
@@ -153,20 +153,20 @@ impl Texts {
             return None;
         }
         let head = text.get(..HEAD).unwrap_or(text);
-        let mut hashes = [0; MAX_GRAMS];
-        let count = fill(&mut hashes, grams::hashes(head, self.secret));
-        let mut ordered = [0; MAX_GRAMS];
-        fill(&mut ordered, rarest(head, hashes.get(..count)?));
-        let hashes = ordered.get(..count)?;
-        let mut first = [0; MAX_FIRST];
-        let words = grams::long_hashes(head, self.secret);
-        let words = words.filter_map(|(long, short)| long.or(short));
-        let long = fill(&mut first, words.take(MAX_LONG));
-        let rare = fill(first.get_mut(long..)?, hashes.iter().copied());
+        let mut sixes = [0; MAX_GRAMS];
+        let count = fill(&mut sixes, grams::hashes(head, self.secret));
+        let sixes = sixes.get(..count)?;
+        let words = || grams::long_hashes(head, self.secret).take(MAX_LONG);
+        let mut coarse = [0; MAX_COARSE];
+        let longest = words().filter_map(|(long, short)| long.or(short));
+        let coarse_count = fill(&mut coarse, longest.chain(rarest(head, sixes)));
+        let mut fine = [0; MAX_LONG + MAX_GRAMS];
+        let short = words().filter_map(|(_, short)| short);
+        let fine_count = fill(&mut fine, short.chain(rarest(head, sixes)));
         let mut needle = Needle {
             text,
-            hashes,
-            first: first.get(..long + rare)?,
+            coarse: coarse.get(..coarse_count)?,
+            fine: fine.get(..fine_count)?,
             finder: Finder::new(text),
             effort: MAX_SEARCHED,
         };
@@ -285,12 +285,12 @@ impl Generation {
     fn find(&self, needle: &mut Needle<'_>) -> Option<Hit<'_>> {
         let Needle {
             text,
-            hashes,
-            first,
+            coarse,
+            fine,
             finder,
             effort,
         } = needle;
-        self.signature.search(first, hashes, |number| {
+        self.signature.search(coarse, fine, |number| {
             let start = self.blocks.get(number)?.start as usize;
             let next = self.blocks.get(number + 1);
             let end = next.map_or(self.text.len(), |next| next.start as usize);
