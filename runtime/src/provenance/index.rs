@@ -231,12 +231,30 @@ impl Index {
             at.and_then(|at| bytes.get(at))
                 .is_some_and(u8::is_ascii_alphanumeric)
         };
-        for at in (0..bytes.len()).filter(|at| !joins(at.checked_sub(1))) {
-            for head in HEADS {
-                let Some(hash) = part_hash(row, at, at + head) else {
-                    break;
-                };
-                let head = self.hasher.spread(hash, head);
+        let starts = (0..bytes.len()).filter(|at| !joins(at.checked_sub(1)));
+        let row = row.as_slice();
+        let mut heads = starts.flat_map(|at| {
+            HEADS.iter().map_while(move |len| {
+                let hash = part_hash(row, at, at + len)?;
+                Some((at, self.hasher.spread(hash, *len)))
+            })
+        });
+        loop {
+            // Some at a time, so that one need not wait for the other's place in memory.
+            let mut some = [(0, 0); 24];
+            let count = some
+                .iter_mut()
+                .zip(&mut heads)
+                .map(|(to, head)| *to = head)
+                .count();
+            let some = some.get(..count).unwrap_or_default();
+            if some.is_empty() {
+                break;
+            }
+            for generation in &self.generations {
+                generation.lengths.touch(some.iter().map(|(_, head)| *head));
+            }
+            for (at, head) in some.iter().copied() {
                 for generation in &self.generations {
                     for len in generation.lengths.all(head) {
                         let end = at + len as usize;

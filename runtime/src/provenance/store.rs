@@ -110,7 +110,7 @@ struct Needle<'n> {
     /// Hashes of sequences of its head, see [`Signature::search`].
     coarse: &'n [u64],
     fine: &'n [u64],
-    finder: Finder<'n>,
+    finder: Option<Finder<'n>>,
     /// Blocks that may still be searched.
     effort: usize,
 }
@@ -167,7 +167,7 @@ impl Texts {
             text,
             coarse: coarse.get(..coarse_count)?,
             fine: fine.get(..fine_count)?,
-            finder: Finder::new(text),
+            finder: None,
             effort: MAX_SEARCHED,
         };
         self.generations
@@ -290,12 +290,14 @@ impl Generation {
             finder,
             effort,
         } = needle;
+        let text = *text;
         self.signature.search(coarse, fine, |number| {
             let start = self.blocks.get(number)?.start as usize;
             let next = self.blocks.get(number + 1);
             let end = next.map_or(self.text.len(), |next| next.start as usize);
             let end = self.text.len().min(end + text.len() - 1);
             let block = self.text.get(start..end)?;
+            let finder = finder.get_or_insert_with(|| Finder::new(text));
             if let Some(at) = finder.find(block) {
                 return self.hit(number, start + at, text.len());
             }
