@@ -1,5 +1,9 @@
 //! The command line: what can be said, with its help. Parsing only.
 
+mod adopt;
+
+pub use adopt::*;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -59,6 +63,10 @@ pub enum Command {
     Run(RunArgs),
     /// Stand between an MCP client and all servers that the policy names
     Gateway(GatewayArgs),
+    /// Put bouncer before the servers of your MCP clients
+    Init(InitArgs),
+    /// Take bouncer out of your MCP clients' configurations again
+    Uninstall(UninstallArgs),
     /// Write down a server's tools, so that later changes are noticed
     Pin(PinArgs),
     /// Show the calls that wait, or waited, for a human

@@ -2,7 +2,9 @@
 //! subcommand.
 
 mod cli;
+mod clients;
 mod cmd;
+mod hook;
 mod output;
 mod progress;
 mod source;
@@ -36,6 +38,8 @@ fn main() -> ExitCode {
         Command::Schema => cmd::schema::run(),
         Command::Run(args) => cmd::run::command(args),
         Command::Gateway(args) => cmd::gateway::command(args),
+        Command::Init(args) => cmd::init::run(&args),
+        Command::Uninstall(args) => cmd::uninstall::run(&args),
         Command::Pin(args) => cmd::pin::command(args),
         Command::List(args) => cmd::approvals::list(&args),
         Command::Approve(args) => cmd::approvals::decide(&args, Choice::Approve),

@@ -1,14 +1,12 @@
 //! Finds out how to start an upstream server: from an MCP client's configuration, or
 //! from a command line.
 
-use bouncer_runtime::json::{Limits, Scratch, validate_object};
+use super::init::server_command;
+use crate::clients::{Document, Kind};
+use bouncer_compiler::diagnostic::escape;
 use bouncer_runtime::proxy::ServerCommand;
-use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-
-/// The member that `bouncer init` stashes the original entry under.
-const SENTINEL: &str = "x-bouncer-upstream";
 
 /// Where the upstream's command comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +20,13 @@ pub enum Upstream {
     },
     /// A command line: the program and its arguments.
     Command(Vec<OsString>),
+    /// A server of this name, already read.
+    Launch {
+        /// How to start it.
+        command: ServerCommand,
+        /// Its name.
+        name: String,
+    },
 }
 
 impl Upstream {
@@ -41,6 +46,7 @@ impl Upstream {
     /// What is wrong with the configuration or the command line, and where.
     pub fn command(&self) -> Result<ServerCommand, String> {
         match self {
+            Self::Launch { command, .. } => Ok(command.clone()),
             Self::Command(words) => {
                 let (program, args) = words
                     .split_first()
@@ -55,7 +61,7 @@ impl Upstream {
                 let shown = config.display();
                 let text = std::fs::read_to_string(config)
                     .map_err(|error| format!("cannot read `{shown}`: {error}"))?;
-                entry_command(&text, name, config.parent())
+                entry_command(config, &text, name, config.parent())
                     .map_err(|why| format!("`{shown}`: {why}"))
             }
         }
@@ -65,86 +71,47 @@ impl Upstream {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
-            Self::Entry { name, .. } => Some(name),
+            Self::Entry { name, .. } | Self::Launch { name, .. } => Some(name),
             Self::Command(_) => None,
         }
     }
 }
 
-fn entry_command(text: &str, name: &str, base: Option<&Path>) -> Result<ServerCommand, String> {
-    let limits = Limits::default();
-    let mut scratch = Scratch::new(&limits);
-    validate_object(text.as_bytes(), &limits, &mut scratch).map_err(|error| error.to_string())?;
-    let root: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let servers = root
-        .get("mcpServers")
-        .and_then(Value::as_object)
-        .ok_or("there is no object `mcpServers`")?;
-    let entry = servers.get(name).ok_or_else(|| {
-        let names: Vec<String> = servers.keys().map(|name| format!("`{name}`")).collect();
-        let known = names.join(", ");
-        format!("`mcpServers` has no entry `{name}`; it has: {known}")
-    })?;
-    let place = format!("mcpServers.{name}");
-    let (entry, place) = match entry.get(SENTINEL) {
-        Some(upstream) => (upstream, format!("{place}.{SENTINEL}")),
-        None => (entry, place),
-    };
-    let entry = entry
-        .as_object()
-        .ok_or_else(|| format!("`{place}` is not an object"))?;
-    if entry.contains_key("url") {
-        return Err(format!(
-            "`{place}.url`: only servers that are started by a command can be run"
-        ));
-    }
-    Ok(ServerCommand {
-        program: text_member(entry, "command", &place)?
-            .ok_or_else(|| format!("`{place}.command` is missing"))?
-            .into(),
-        args: args(entry, &place)?,
-        env: env(entry, &place)?,
-        cwd: text_member(entry, "cwd", &place)?
-            .map(|cwd| base.unwrap_or_else(|| Path::new("")).join(cwd)),
-    })
-}
-
-fn text_member<'a>(
-    entry: &'a Map<String, Value>,
-    key: &str,
-    place: &str,
-) -> Result<Option<&'a str>, String> {
-    match entry.get(key) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(format!("`{place}.{key}` is not a string")),
-    }
-}
-
-fn args(entry: &Map<String, Value>, place: &str) -> Result<Vec<OsString>, String> {
-    let wrong = || format!("`{place}.args` is not a list of strings");
-    match entry.get("args") {
-        None | Some(Value::Null) => Ok(Vec::new()),
-        Some(Value::Array(items)) => items
-            .iter()
-            .map(|item| item.as_str().map(OsString::from).ok_or_else(wrong))
-            .collect(),
-        Some(_) => Err(wrong()),
-    }
-}
-
-fn env(entry: &Map<String, Value>, place: &str) -> Result<Vec<(OsString, OsString)>, String> {
-    let wrong = || format!("`{place}.env` is not an object of strings");
-    match entry.get("env") {
-        None | Some(Value::Null) => Ok(Vec::new()),
-        Some(Value::Object(members)) => members
-            .iter()
-            .map(|(name, value)| {
-                let value = value.as_str().ok_or_else(wrong)?;
-                Ok((name.into(), value.into()))
-            })
-            .collect(),
-        Some(_) => Err(wrong()),
+fn entry_command(
+    path: &Path,
+    text: &str,
+    name: &str,
+    base: Option<&Path>,
+) -> Result<ServerCommand, String> {
+    let entries = Document::parse(path, text)?.entries();
+    let entry = entries
+        .iter()
+        .find(|entry| entry.name == name)
+        .ok_or_else(|| {
+            let names: Vec<String> = entries
+                .iter()
+                .map(|entry| format!("`{}`", escape(&entry.name)))
+                .collect();
+            if names.is_empty() {
+                return "it has no servers: there is no `mcpServers`, `servers`, `context_servers` or `mcp_servers`"
+                    .to_owned();
+            }
+            format!("it has no server `{name}`; it has: {}", names.join(", "))
+        })?;
+    let place = escape(&entry.place()).to_string();
+    match &entry.kind {
+        Kind::Plain(launch) | Kind::Wrapped { launch, .. } | Kind::Stashed(launch) => {
+            let mut command = server_command(launch);
+            command.cwd = command
+                .cwd
+                .map(|cwd| base.unwrap_or_else(|| Path::new("")).join(cwd));
+            Ok(command)
+        }
+        Kind::Bouncer { .. } => Err(format!("`{place}` starts bouncer itself")),
+        Kind::Remote(_) => Err(format!(
+            "`{place}` is reached at an address: only servers that are started by a command can be run"
+        )),
+        Kind::Other(why) => Err(format!("`{place}`: {why}")),
     }
 }
 
@@ -153,7 +120,8 @@ mod tests {
     use super::*;
 
     fn command(text: &str) -> Result<ServerCommand, String> {
-        entry_command(text, "fs", Some(Path::new("/etc/mcp")))
+        let file = Path::new("/etc/mcp/client.json");
+        entry_command(file, text, "fs", file.parent())
     }
 
     #[test]
@@ -174,30 +142,33 @@ mod tests {
     #[test]
     fn says_what_is_wrong_and_where() {
         for (text, part) in [
-            ("{", "unexpected end"),
+            ("{", "Unterminated object"),
             ("{}", "mcpServers"),
-            (r#"{"mcpServers":{"x":{}}}"#, "no entry `fs`; it has: `x`"),
+            (r#"{"mcpServers":{"x":{}}}"#, "no server `fs`; it has: `x`"),
             (
                 r#"{"mcpServers":{"fs":{}}}"#,
-                "`mcpServers.fs.command` is missing",
+                "`mcpServers.fs`: `command` is missing",
             ),
             (
                 r#"{"mcpServers":{"fs":{"command":1}}}"#,
-                "`mcpServers.fs.command`",
+                "`mcpServers.fs`: `command`",
             ),
             (
                 r#"{"mcpServers":{"fs":{"command":"a","args":"b"}}}"#,
-                "fs.args`",
+                "fs`: `args`",
             ),
             (
                 r#"{"mcpServers":{"fs":{"command":"a","env":{"A":1}}}}"#,
-                "fs.env`",
+                "fs`: `env`",
             ),
             (
                 r#"{"mcpServers":{"fs":{"command":"a"},"fs":{"command":"b"}}}"#,
                 "duplicate key",
             ),
-            (r#"{"mcpServers":{"fs":{"url":"http://x"}}}"#, "fs.url`"),
+            (
+                r#"{"mcpServers":{"fs":{"url":"http://x"}}}"#,
+                "fs` is reached",
+            ),
             (
                 r#"{"mcpServers":{"fs":{"x-bouncer-upstream":1}}}"#,
                 "x-bouncer-upstream`",

@@ -1,0 +1,66 @@
+//! The command line of what brings bouncer to where agents are.
+
+use crate::clients::Client;
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Without --config, the files of Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed and \
+Codex are looked for in their usual places, those of the current directory included. Each change is shown first. \
+A copy of the file stays beside it, and `bouncer uninstall` puts it back.\n\n\
+Exit status: 0 done or nothing to do, 1 error, or nothing was written because nobody was there to agree; 2 usage."
+)]
+pub struct InitArgs {
+    /// A client's configuration file; may be given more than once
+    #[arg(long, value_name = "CONFIG")]
+    pub config: Vec<PathBuf>,
+    /// Only the files of this client
+    #[arg(long, value_name = "CLIENT", conflicts_with = "config")]
+    pub client: Option<Client>,
+    /// Only this server; may be given more than once
+    #[arg(long, value_name = "NAME")]
+    pub server: Vec<String>,
+    /// A policy file for all of them; may be given more than once [default: the built-in packs]
+    #[arg(long, value_name = "POLICY", conflicts_with = "plan")]
+    pub policy: Vec<PathBuf>,
+    /// A compiled plan for all of them
+    #[arg(long, value_name = "PLAN")]
+    pub plan: Option<PathBuf>,
+    /// Replace the entries by one gateway before all of them, with a policy that is written
+    /// beside the file
+    #[arg(long, conflicts_with_all = ["policy", "plan"])]
+    pub gateway: bool,
+    /// Do not start the servers to write their tools down
+    #[arg(long)]
+    pub no_pin: bool,
+    /// How the client is to start bouncer [default: this program's path]
+    #[arg(long, value_name = "PROGRAM")]
+    pub program: Option<String>,
+    /// How many seconds a server may take to list its tools
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub timeout: u64,
+    /// Do not ask
+    #[arg(short, long)]
+    pub yes: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "A file that nobody has changed since `init` becomes what it was, byte for byte; of any other, only \
+the entries that start bouncer are changed back."
+)]
+pub struct UninstallArgs {
+    /// A client's configuration file; may be given more than once
+    #[arg(long, value_name = "CONFIG")]
+    pub config: Vec<PathBuf>,
+    /// Only the files of this client
+    #[arg(long, value_name = "CLIENT", conflicts_with = "config")]
+    pub client: Option<Client>,
+    /// Only this server; may be given more than once
+    #[arg(long, value_name = "NAME")]
+    pub server: Vec<String>,
+    /// Do not ask
+    #[arg(short, long)]
+    pub yes: bool,
+}
