@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Command::Gateway(args) => cmd::gateway::command(args),
         Command::Init(args) => cmd::init::run(&args),
         Command::Uninstall(args) => cmd::uninstall::run(&args),
+        Command::Hook(args) => cmd::hook::run(&args),
         Command::Pin(args) => cmd::pin::command(args),
         Command::List(args) => cmd::approvals::list(&args),
         Command::Approve(args) => cmd::approvals::decide(&args, Choice::Approve),

@@ -1,6 +1,8 @@
 //! The command line of what brings bouncer to where agents are.
 
+use super::PolicySource;
 use crate::clients::Client;
+use crate::hook::forms::Form;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -63,4 +65,24 @@ pub struct UninstallArgs {
     /// Do not ask
     #[arg(short, long)]
     pub yes: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Reads one message on standard input and answers on standard output, in the client's own form. \
+Whatever goes wrong blocks the tool. Without --plan or --policy, the built-in policy for agents' own tools decides. \
+docs/hook.md has the settings to paste."
+)]
+pub struct HookArgs {
+    /// Whose hook it is
+    #[arg(value_name = "CLIENT")]
+    pub form: Form,
+    #[command(flatten)]
+    pub source: PolicySource,
+    /// The audit log [default: the policy's `audit: {path}`, else ~/.bouncer/audit.jsonl]
+    #[arg(long, value_name = "FILE")]
+    pub audit: Option<PathBuf>,
+    /// Where is kept what the agent has read [default: ~/.bouncer/hook.db]
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<PathBuf>,
 }

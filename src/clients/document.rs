@@ -48,7 +48,7 @@ impl Document {
         }
     }
 
-    /// All entries of servers, in the order of the file.
+    /// All entries of servers, by name within each section.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         let (root, sections) = match self {

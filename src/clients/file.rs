@@ -88,13 +88,13 @@ fn write(like: &Path, to: &Path, text: &str) -> io::Result<()> {
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write_private(to: &Path, text: &str) -> io::Result<()> {
+pub fn write_private(to: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
     let directory = to.parent().filter(|d| !d.as_os_str().is_empty());
     // Temporary files are private from the start.
     let mut draft = tempfile::Builder::new()
         .prefix(".bouncer-")
         .tempfile_in(directory.unwrap_or_else(|| Path::new(".")))?;
-    draft.write_all(text.as_bytes())?;
+    draft.write_all(text.as_ref())?;
     draft.persist(to).map_err(|error| error.error)?;
     Ok(())
 }

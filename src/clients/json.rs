@@ -120,6 +120,21 @@ impl Json {
             for (at, text) in new.iter().enumerate() {
                 args.insert(at, text.as_str().into());
             }
+            // On one line the parser would indent what follows.
+            let children = args.children();
+            if !new.is_empty() && !children.iter().any(CstNode::is_newline) {
+                let (mut commas, mut spaced) = (0, false);
+                for child in children {
+                    commas += usize::from(child.is_comma());
+                    if commas == new.len() && child.is_whitespace() {
+                        match child.as_whitespace() {
+                            Some(first) if !spaced => first.set_value(" ".to_owned()),
+                            _ => child.remove(),
+                        }
+                        spaced = true;
+                    }
+                }
+            }
             return Ok(());
         }
         if !new.is_empty() {

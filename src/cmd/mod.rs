@@ -10,6 +10,7 @@ pub mod demo_server;
 pub mod diff;
 pub mod explain;
 pub mod gateway;
+pub mod hook;
 pub mod init;
 pub mod inspect;
 pub mod packs;

@@ -113,7 +113,17 @@ const LOCAL: [&str; 30] = [
 ];
 
 /// Options of `curl` and `wget` whose value is no destination.
-const VALUES: [&str; 26] = [
+const VALUES: [&str; 36] = [
+    "-d",
+    "--data",
+    "--data-raw",
+    "--data-binary",
+    "--data-urlencode",
+    "--data-ascii",
+    "-F",
+    "--form",
+    "--json",
+    "--post-file",
     "-o",
     "--output",
     "-O",
@@ -773,7 +783,9 @@ fn destinations(command: &mut Command, args: &[Word]) {
                 | "sendmail"
                 | "traceroute"
         );
-        if word.dynamic || shaped || first {
+        // A port or a count; as an address it would be one of no machine.
+        let port = text.parse::<u16>().is_ok();
+        if (word.dynamic || shaped || first) && !port {
             host(text, &mut command.destinations);
         }
     }
