@@ -67,6 +67,8 @@ pub enum Command {
     Init(InitArgs),
     /// Take bouncer out of your MCP clients' configurations again
     Uninstall(UninstallArgs),
+    /// Tell agents and authors what policies decide: an MCP server
+    Serve(ServeArgs),
     /// Decide an agent's own tools, outside MCP: a hook for its client
     Hook(HookArgs),
     /// Write down a server's tools, so that later changes are noticed

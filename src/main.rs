@@ -7,6 +7,7 @@ mod cmd;
 mod hook;
 mod output;
 mod progress;
+mod serve;
 mod source;
 
 use bouncer_runtime::approvals::Choice;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Gateway(args) => cmd::gateway::command(args),
         Command::Init(args) => cmd::init::run(&args),
         Command::Uninstall(args) => cmd::uninstall::run(&args),
+        Command::Serve(args) => cmd::serve::run(args),
         Command::Hook(args) => cmd::hook::run(&args),
         Command::Pin(args) => cmd::pin::command(args),
         Command::List(args) => cmd::approvals::list(&args),

@@ -86,3 +86,16 @@ pub struct HookArgs {
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
 }
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "An MCP server on standard input and output, for agents and authors: it says what a policy decides \
+about a call, verifies policies, lists the packs and sums the audit log up. It runs no calls and changes nothing."
+)]
+pub struct ServeArgs {
+    #[command(flatten)]
+    pub source: PolicySource,
+    /// The audit log [default: ~/.bouncer/audit.jsonl]
+    #[arg(long, value_name = "FILE")]
+    pub audit: Option<PathBuf>,
+}

@@ -19,6 +19,7 @@ mod player;
 pub mod replay;
 pub mod run;
 pub mod schema;
+pub mod serve;
 pub mod shell;
 pub mod test;
 mod trace;
