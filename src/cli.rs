@@ -67,6 +67,10 @@ pub enum Command {
     Init(InitArgs),
     /// Take bouncer out of your MCP clients' configurations again
     Uninstall(UninstallArgs),
+    /// Say what is guarded, what is not, and what an agent could still do
+    Doctor(DoctorArgs),
+    /// Help with writing a policy
+    Policy(PolicyArgs),
     /// Tell agents and authors what policies decide: an MCP server
     Serve(ServeArgs),
     /// Decide an agent's own tools, outside MCP: a hook for its client

@@ -42,6 +42,10 @@ fn main() -> ExitCode {
         Command::Init(args) => cmd::init::run(&args),
         Command::Uninstall(args) => cmd::uninstall::run(&args),
         Command::Serve(args) => cmd::serve::run(args),
+        Command::Doctor(args) => cmd::doctor::run(&args),
+        Command::Policy(args) => match &args.command {
+            cli::PolicyCommand::Suggest(args) => cmd::suggest::run(args),
+        },
         Command::Hook(args) => cmd::hook::run(&args),
         Command::Pin(args) => cmd::pin::command(args),
         Command::List(args) => cmd::approvals::list(&args),

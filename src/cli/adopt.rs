@@ -3,7 +3,7 @@
 use super::PolicySource;
 use crate::clients::Client;
 use crate::hook::forms::Form;
-use clap::Args;
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
@@ -98,4 +98,47 @@ pub struct ServeArgs {
     /// The audit log [default: ~/.bouncer/audit.jsonl]
     #[arg(long, value_name = "FILE")]
     pub audit: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Exit status: 0 without gaps, 1 with some, 2 usage.")]
+pub struct DoctorArgs {
+    /// Only this configuration file; may be given more than once
+    #[arg(long, value_name = "CONFIG")]
+    pub config: Vec<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct PolicyArgs {
+    #[command(subcommand)]
+    pub command: PolicyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Write a first policy for the tools that there are
+    Suggest(SuggestArgs),
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Without --tools and --config, the locks are taken that `bouncer init` wrote beside clients' configurations."
+)]
+pub struct SuggestArgs {
+    /// The tools: a lock, or a saved answer to `tools/list`; may be given more than once
+    #[arg(long, value_name = "LOCK")]
+    pub tools: Vec<PathBuf>,
+    /// A client's configuration, whose servers are started to list their tools; may be given
+    /// more than once
+    #[arg(long, value_name = "CONFIG")]
+    pub config: Vec<PathBuf>,
+    /// An audit log: what was asked about and denied is told in comments
+    #[arg(long, value_name = "FILE")]
+    pub audit: Option<PathBuf>,
+    /// Where to write the policy [default: standard output]
+    #[arg(short, long, value_name = "POLICY")]
+    pub output: Option<PathBuf>,
+    /// How many seconds a server may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub timeout: u64,
 }

@@ -474,3 +474,108 @@ fn a_hook_that_cannot_decide_blocks() {
     );
     assert_eq!((code, said), (0, json!({})));
 }
+
+#[test]
+fn suggestions_verify_clean() {
+    let place = Place::new("adopt-suggest");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tools");
+    let mut count = 0;
+    for file in std::fs::read_dir(fixtures).unwrap() {
+        let file = file.unwrap().path();
+        if file.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let tools = file.to_str().unwrap();
+        let _ = std::fs::remove_file(place.dir.join("s.yaml"));
+        let (code, _, stderr) = place.run(&["policy", "suggest", "--tools", tools, "-o", "s.yaml"]);
+        assert_eq!(code, 0, "{tools}: {stderr}");
+        let args = ["verify", "s.yaml", "--tools", tools, "--deny", "warnings"];
+        let (code, stdout, _) = place.run(&args);
+        assert_eq!(code, 0, "{tools}: {stdout}");
+        count += 1;
+    }
+    assert!(count >= 20, "{count}");
+    // A file that is there stays.
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tools/time.json");
+    let (code, ..) = place.run(&[
+        "policy",
+        "suggest",
+        "--tools",
+        tools.to_str().unwrap(),
+        "-o",
+        "s.yaml",
+    ]);
+    assert_eq!(code, 1);
+}
+
+#[test]
+fn suggestions_tell_what_the_log_asked() {
+    let place = Place::new("adopt-suggest-log");
+    let line = |verdict: &str, code: &str, to: &str| {
+        json!({"tool": "send", "server": "m", "verdict": verdict, "code": code, "reason": format!("no {to}\n# x: y"),
+            "grounds": {"param": "to", "value": to}})
+    };
+    let log = format!(
+        "{}\n{}\n{}\ntorn",
+        line("ask", "sink_gate.unproven", "a@b.example\ntools: {}"),
+        line("ask", "sink_gate.unproven", "a@b.example\ntools: {}"),
+        line("deny", "rule.matched", "x"),
+    );
+    place.write("audit.jsonl", &log);
+    // A server's words cannot get out of a comment.
+    let tool = json!({"tools": [{"name": "bad\n  evil"}, {"name": "send", "description": "x\u{2028}y\n\ntools: {}",
+        "inputSchema": {"type": "object", "properties": {"to": {"type": "string"}, "a b": {"type": "string", "format": "email"}}}}]});
+    place.write("tools.json", &tool.to_string());
+    let (code, stdout, stderr) = place.run(&[
+        "policy",
+        "suggest",
+        "--tools",
+        "tools.json",
+        "--audit",
+        "audit.jsonl",
+    ]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.contains("#   2x m__send: a@b.example"), "{stdout}");
+    assert!(stdout.contains("exfiltrating: true"), "{stdout}");
+    assert!(stdout.contains("left out"), "{stdout}");
+    place.write("s.yaml", &stdout);
+    let (code, _, stderr) = place.run(&["compile", "s.yaml", "-o", "s.plan"]);
+    assert_eq!(code, 0, "{stdout}{stderr}");
+}
+
+#[test]
+fn the_doctor_finds_the_gaps() {
+    let place = Place::new("adopt-doctor");
+    place.write(".mcp.json", &place.config());
+    place.write("home/.claude.json", "{}");
+    let (code, stdout, _) = place.run(&["doctor"]);
+    assert_eq!(code, 1);
+    assert!(stdout.contains("mail: not guarded"), "{stdout}");
+    assert!(stdout.contains("Claude Code: no hook guards"), "{stdout}");
+    assert_eq!(place.run(&["init", "--yes"]).0, 0);
+    place.write(
+        "home/.claude/settings.json",
+        r#"{"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "bouncer hook claude-code"}]}]}}"#,
+    );
+    let (code, stdout, _) = place.run(&["doctor"]);
+    assert!(
+        stdout.contains("mail: guarded by the built-in packs"),
+        "{stdout}"
+    );
+    assert!(stdout.contains("Claude Code: a hook guards"), "{stdout}");
+    // The server that is reached over the network is still there.
+    assert!(
+        stdout.contains("far: not guarded") && stdout.contains("1 gap"),
+        "{stdout}"
+    );
+    assert_eq!(code, 1);
+}
+
+/// The example that decides where no policy is named has nothing to be mended.
+#[test]
+fn the_policy_for_hooks_is_sound() {
+    let place = Place::new("adopt-hook-policy");
+    let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/hook.yaml");
+    let (code, stdout, _) = place.run(&["verify", policy.to_str().unwrap(), "--deny", "warnings"]);
+    assert_eq!(code, 0, "{stdout}");
+}
