@@ -52,7 +52,10 @@ pub fn command(args: RunArgs) -> Outcome {
         lock,
         audit,
         approvals,
-        settings: Settings::default(),
+        settings: Settings {
+            observe: args.observe,
+            ..Settings::default()
+        },
     })
 }
 
@@ -80,6 +83,12 @@ pub fn run(options: RunOptions) -> Outcome {
         plan.short_digest(),
         path.display()
     ));
+    if options.settings.observe {
+        note(
+            "NOTHING IS BLOCKED: with `--observe` calls that the policy asks about or denies go through; the audit log \
+             says what it would have done (outcome `observed`)",
+        );
+    }
     let program = PathBuf::from(&command.program);
     let proxy = Proxy {
         gate: options.gate,

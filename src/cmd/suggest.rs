@@ -221,7 +221,10 @@ fn write(
         }
         out.push('\n');
     }
-    if !entries.lines().any(|line| !line.trim_start().starts_with('#')) {
+    if !entries
+        .lines()
+        .any(|line| !line.trim_start().starts_with('#'))
+    {
         out.push_str(&entries);
         out.push_str("# tools:\n#   write_file:\n#     extends: pack\n#     allowed_path_prefixes: [/home/you/project]\n");
     } else {

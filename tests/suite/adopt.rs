@@ -579,3 +579,75 @@ fn the_policy_for_hooks_is_sound() {
     let (code, stdout, _) = place.run(&["verify", policy.to_str().unwrap(), "--deny", "warnings"]);
     assert_eq!(code, 0, "{stdout}");
 }
+
+/// What the proxy answers to calls of `send_email`, and its standard error.
+fn calls_through(place: &Place, options: &[&str], calls: &[Value]) -> (Vec<Value>, String) {
+    let mut args = vec!["run", "--server", "mail"];
+    args.extend(options);
+    let server = place.server.to_str().unwrap();
+    args.extend(["--", server, "demo-server"]);
+    let mut child = place
+        .bouncer(&args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut say = |message: Value| writeln!(input, "{message}").unwrap();
+    let mut hear = || {
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut lines, &mut line).unwrap();
+        serde_json::from_str::<Value>(&line).unwrap()
+    };
+    say(
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
+        "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}),
+    );
+    hear();
+    say(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    let mut answers = Vec::new();
+    for (id, call) in (1..).zip(calls) {
+        say(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call}));
+        answers.push(hear()["result"].clone());
+    }
+    drop(input);
+    let mut stderr = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut stderr).unwrap();
+    child.wait().unwrap();
+    (answers, stderr)
+}
+
+#[test]
+fn observing_lets_through_and_says_so() {
+    let place = Place::new("adopt-observe");
+    let email = |to: &str| json!({"name": "send_email", "arguments": {"to": [to], "subject": "s", "body": "b"}});
+    let calls = [
+        email("x@nobody.example"),
+        json!({"name": "no_such_tool", "arguments": {}}),
+    ];
+    let (held, stderr) = calls_through(&place, &[], &calls);
+    assert!(!stderr.contains("NOTHING IS BLOCKED"), "{stderr}");
+    assert!(
+        held.iter().all(|result| result["isError"] == true),
+        "{held:?}"
+    );
+
+    let (seen, stderr) = calls_through(&place, &["--observe"], &calls);
+    assert!(stderr.contains("NOTHING IS BLOCKED"), "{stderr}");
+    assert_ne!(seen[0]["isError"], true, "{seen:?}");
+    // A tool that nobody listed is not let through even so.
+    assert_eq!(seen[1]["isError"], true, "{seen:?}");
+    let log = std::fs::read_to_string(place.dir.join("home/.bouncer/audit.jsonl")).unwrap();
+    let observed: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|line: &Value| line["outcome"] == "observed")
+        .collect();
+    assert_eq!(observed.len(), 1, "{log}");
+    assert_eq!(observed[0]["verdict"], "ask");
+    // Whoever approves calls wants them held.
+    let (code, _, stderr) = place.run(&["run", "--observe", "--approvals", "x.db", "--", "x"]);
+    assert_eq!(code, 2, "{stderr}");
+}

@@ -28,6 +28,9 @@ const KEPT: usize = 4096;
 pub enum Outcome {
     /// The verdict is allow: the call is forwarded.
     Forwarded,
+    /// The verdict is what it would have been: the policy is only observed, and the call
+    /// is forwarded.
+    Observed,
     /// The verdict blocks the call.
     Blocked,
     /// A human is being asked; another line about the same call follows.

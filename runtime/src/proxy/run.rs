@@ -47,7 +47,8 @@ impl Proxy {
     /// # Errors
     /// If the server or the runtime cannot be started.
     pub fn run(self) -> io::Result<u8> {
-        let session = Session::new(self.gate, self.server.clone(), self.lock);
+        let session = Session::new(self.gate, self.server.clone(), self.lock)
+            .observing(self.settings.observe);
         let (server, settings) = (self.server, self.settings);
         let mediator = Mediator::new(
             session,

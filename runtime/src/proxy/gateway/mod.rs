@@ -97,7 +97,7 @@ impl Gateway {
     /// # Errors
     /// If the runtime cannot be started.
     pub fn run(self) -> io::Result<u8> {
-        let base = Session::new(self.gate, None, self.lock);
+        let base = Session::new(self.gate, None, self.lock).observing(self.settings.observe);
         let nobody = base.clone();
         // Every server takes its place before any of them can be called.
         for (name, _) in &self.servers {
