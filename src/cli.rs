@@ -148,6 +148,9 @@ pub struct CompileArgs {
     pub tools: Option<PathBuf>,
     #[command(flatten)]
     pub layers: Layers,
+    /// Leave the policies' texts out of the plan: `diff` and `why` then need the policies themselves
+    #[arg(long)]
+    pub no_source: bool,
     /// Print one JSON object about the result, or the diagnostics
     #[arg(long)]
     pub json: bool,
@@ -303,10 +306,10 @@ pub enum DiffFormat {
     after_help = "Exit status: 0, or 1 if `--fail-if` says so or a policy does not compile; 2 usage."
 )]
 pub struct DiffArgs {
-    /// The policy before
+    /// The policy before, or its plan
     #[arg(value_name = "OLD")]
     pub old: PathBuf,
-    /// The policy after
+    /// The policy after, or its plan
     #[arg(value_name = "NEW")]
     pub new: PathBuf,
     /// A policy file that stands beside both; may be given more than once

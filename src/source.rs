@@ -4,7 +4,7 @@ use crate::cli::{Layers, PolicySource};
 use crate::output::{ERROR, Failure, colour};
 use crate::progress;
 use bouncer_compiler::diagnostic::{self, Diagnostics};
-use bouncer_compiler::policy::Policy;
+use bouncer_compiler::policy::{Policy, Written};
 use bouncer_compiler::verify::ListedTool;
 use bouncer_compiler::{CompileError, Input, Loaded, Options};
 use bouncer_runtime::approvals::Lifetimes;
@@ -43,9 +43,60 @@ pub fn load(policies: &[PathBuf], layers: &Layers) -> Result<Loaded, Box<Compile
     bouncer_compiler::load(&inputs, &options).map_err(|d| Box::new(CompileFailure::Policy(d)))
 }
 
+/// What a plan was compiled from, read again out of the plan.
+///
+/// # Errors
+/// If the plan keeps no texts, or if this version of bouncer makes another plan of them:
+/// what they say here is then not what the plan decides.
+pub fn decompile(plan: &Plan, name: &str) -> Result<Loaded, Failure> {
+    let of_plan = |why: &str| {
+        Failure::Message(format!(
+            "`{name}` {why}: name the policy files that it was compiled from instead"
+        ))
+    };
+    let kept = plan.tables().source;
+    if kept.is_empty() {
+        return Err(of_plan(
+            "is a plan that keeps no policy texts (`compile --no-source`)",
+        ));
+    }
+    let written = Written::from_json(kept)
+        .ok_or_else(|| of_plan("keeps policy texts that cannot be read"))?;
+    let inputs: Vec<Input<'_>> = written
+        .files
+        .iter()
+        .map(|file| Input {
+            name: &file.name,
+            text: &file.text,
+        })
+        .collect();
+    let options = Options {
+        packs: written.packs,
+        heuristics: written.heuristics,
+    };
+    let other = "was compiled by a version of bouncer that read its policies otherwise";
+    let loaded = bouncer_compiler::load(&inputs, &options).map_err(|_| of_plan(other))?;
+    match bouncer_compiler::compile(&loaded.policy) {
+        Ok(bytes) if bytes == plan.bytes() => Ok(loaded),
+        _ => Err(of_plan(other)),
+    }
+}
+
 /// Compiles policy files.
 pub fn compile(policies: &[PathBuf], layers: &Layers) -> Result<Compiled, Box<CompileFailure>> {
-    let loaded = load(policies, layers)?;
+    compile_with(policies, layers, true)
+}
+
+/// Compiles policy files. `keep`: the plan keeps their texts.
+pub fn compile_with(
+    policies: &[PathBuf],
+    layers: &Layers,
+    keep: bool,
+) -> Result<Compiled, Box<CompileFailure>> {
+    let mut loaded = load(policies, layers)?;
+    if !keep {
+        loaded.policy.written = None;
+    }
     let mut line = progress::Line::new();
     let compiled =
         bouncer_compiler::compile_with(&loaded.policy, &mut |progress| line.show(progress));

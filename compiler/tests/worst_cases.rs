@@ -253,6 +253,25 @@ fn a_thousand_contains() {
 }
 
 #[test]
+fn a_thousand_secret_shapes() {
+    let rules = (0..1000)
+        .map(|n| Rule::matches(&format!(r"(?i)key{n}[_-][0-9a-z]{{24}}")))
+        .collect();
+    let cost = Cost {
+        seconds: 120.0,
+        bytes: 128 << 20,
+    };
+    let mut worst = Worst::new("secrets", rules, cost);
+    worst.agrees_on(&[
+        "key7_0123456789abcdef01234567",
+        "KEY999-0123456789ABCDEF01234567",
+        "key7_0123456789abcdef0123456",
+        "my key12-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    ]);
+    worst.is_linear_on("key7_0123456789abcdef0123456 ", 12.0);
+}
+
+#[test]
 fn two_hundred_overlapping_globs() {
     let mut policy = String::from("version: 1\npacks: []\nrules:\n");
     for n in 0..200 {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Runs the command.
 pub fn run(args: &CompileArgs) -> Outcome {
     let lock = args.tools.as_deref().map(source::lock).transpose()?;
-    let compiled = match source::compile(&args.policies, &args.layers) {
+    let compiled = match source::compile_with(&args.policies, &args.layers, !args.no_source) {
         Ok(compiled) => compiled,
         Err(failure) => return Err(report(*failure, args.json)),
     };

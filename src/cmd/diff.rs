@@ -7,6 +7,7 @@ use bouncer_compiler::Loaded;
 use bouncer_compiler::diagnostic::{SourceMap, escape};
 use bouncer_compiler::report;
 use bouncer_compiler::verify::{self, Change, Options, Relation, ToolDiff};
+use bouncer_runtime::plan::Plan;
 use bouncer_runtime::plan::format::MAGIC;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -44,11 +45,15 @@ pub fn run(args: &DiffArgs) -> Outcome {
 
 fn load(args: &DiffArgs, path: &Path) -> Result<Loaded, Failure> {
     if path != Path::new("-") && is_plan(path) {
-        return Err(Failure::Message(format!(
-            "`{}` is a compiled plan, and plans do not say enough to be compared: name the policy that it was compiled from; \
-             `bouncer inspect` shows the files that a plan holds",
-            path.display()
-        )));
+        let bytes = std::fs::read(path).map_err(|error| Failure::file("read", path, &error))?;
+        let plan = Plan::load(bytes).map_err(|error| Failure::file("load", path, &error))?;
+        if !args.with.is_empty() {
+            return Err(Failure::Message(format!(
+                "`{}` is a plan, which holds all of its policies: `--with` is for policy files",
+                path.display()
+            )));
+        }
+        return source::decompile(&plan, &path.display().to_string());
     }
     let mut policies: Vec<PathBuf> = vec![path.to_owned()];
     policies.extend(args.with.iter().cloned());

@@ -376,14 +376,31 @@ fn policies_are_compared() {
             ("broken.yaml", "a: 1\n"),
         ],
     );
-    let (code, _, _) = run(&dir, &["compile", "old.yaml", "-o", "old.plan"]);
-    assert_eq!(code, 0);
-    let (code, _, stderr) = run(&dir, &["diff", "old.plan", "new.yaml"]);
+    for policy in ["old", "new"] {
+        let (yaml, plan) = (format!("{policy}.yaml"), format!("{policy}.plan"));
+        assert_eq!(run(&dir, &["compile", &yaml, "-o", &plan]).0, 0);
+    }
+    let compiled = ["compile", "old.yaml", "-o", "bare.plan", "--no-source"];
+    assert_eq!(run(&dir, &compiled).0, 0);
+    let (code, _, stderr) = run(&dir, &["diff", "bare.plan", "new.yaml"]);
     assert_eq!(code, 1);
     assert!(
-        stderr.contains("compiled plan") && stderr.contains("name the policy"),
+        stderr.contains("no policy texts") && stderr.contains("name the policy files"),
         "{stderr}"
     );
+    // Texts that do not belong to what the plan decides are worth nothing.
+    let mut forged = std::fs::read(dir.join("old.plan")).unwrap();
+    let at = forged
+        .windows(8)
+        .rposition(|window| window == b"gt: 1000")
+        .unwrap();
+    forged[at + 4] = b'9';
+    let digest = bouncer_runtime::plan::digest_of(&forged);
+    forged[32..64].copy_from_slice(&digest);
+    std::fs::write(dir.join("forged.plan"), forged).unwrap();
+    let (code, _, stderr) = run(&dir, &["diff", "forged.plan", "new.yaml"]);
+    assert_eq!(code, 1);
+    assert!(stderr.contains("read its policies otherwise"), "{stderr}");
     assert_eq!(run(&dir, &["diff", "old.yaml"]).0, 2);
     assert_eq!(run(&dir, &["diff", "old.yaml", "broken.yaml"]).0, 1);
     let compare = |old: &str, new: &str, more: &[&str]| {
@@ -417,6 +434,11 @@ fn policies_are_compared() {
         compare("old.yaml", "old.yaml", &["--fail-if", "changed"]).0,
         0
     );
+    // Plans compare as their policies do.
+    assert_eq!(compare("old.plan", "new.plan", &[]).1, stdout);
+    let looser = ["--fail-if", "looser"];
+    assert_eq!(compare("old.plan", "new.plan", &looser).0, 1);
+    assert_eq!(compare("new.plan", "old.yaml", &looser).0, 0);
     let (_, stdout, _) = compare("new.yaml", "old.yaml", &["--json"]);
     let value: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(value["relation"], "tighter");

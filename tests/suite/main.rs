@@ -31,5 +31,6 @@ mod schema;
 mod vectors;
 mod verify_brute;
 mod verify_claims;
+mod verify_domain;
 mod verify_growth;
 mod verify_replay;

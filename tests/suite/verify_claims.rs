@@ -1,7 +1,8 @@
 //! Assertions and differences of small random policies, against every call there is.
 
 use crate::generate::rng::Rng;
-use crate::verify_brute::{Calls, answers, condition, gate, glob, policy, setting, shown};
+use crate::verify_brute::{answers, condition, gate, glob, policy, setting, shown};
+use crate::verify_domain::{Calls, TOOLS};
 use bouncer_compiler::policy::{
     Assertion, Cond, Fallback, Policy, Pos, Property, Rule, RuleSet, ToolGlob,
 };
@@ -71,7 +72,7 @@ fn about(property: &Property) -> (Policy, Verdict) {
 fn assertions_are_what_trying_every_call_shows() {
     let first = setting("BOUNCER_SEED", 0);
     let (mut proved, mut refuted, mut undecided, mut about_nothing) = (0, 0, 0, 0);
-    for seed in first..first + setting("BOUNCER_POLICIES", 1000) {
+    for seed in first..first + setting("BOUNCER_POLICIES", 3000) {
         let rng = &mut Rng::new(seed ^ 0x5eed);
         let lists = rng.chance(15);
         let mut policy = policy(rng, lists);
@@ -92,7 +93,8 @@ fn assertions_are_what_trying_every_call_shows() {
             property: property.clone(),
         }];
         let report = verify(&policy, &[], &Options::default()).unwrap();
-        let calls = Calls::new(true, true, lists, false);
+        let asked: Vec<&Cond> = property.condition.iter().collect();
+        let calls = Calls::of(&[&policy], &asked, &[&property.tools], lists);
         let (probe, under) = about(&property);
         let violates = |verdict: Verdict| (verdict == property.verdict) != property.always;
         let full = answers(&policy, &calls);
@@ -188,12 +190,12 @@ fn changed(rng: &mut Rng, policy: &Policy) -> Policy {
 fn differences_are_what_trying_every_call_shows() {
     let first = setting("BOUNCER_SEED", 0);
     let mut tally = std::collections::BTreeMap::<Relation, u64>::new();
-    for seed in first..first + setting("BOUNCER_POLICIES", 700) {
+    for seed in first..first + setting("BOUNCER_POLICIES", 8000) {
         let rng = &mut Rng::new(seed ^ 0xd1ff);
         let old = policy(rng, false);
         let new = changed(rng, &old);
         let listed = rng.chance(70);
-        let tools: Vec<ListedTool> = ["t", "u", "tu", "x"]
+        let tools: Vec<ListedTool> = TOOLS
             .iter()
             .filter(|_| listed)
             .map(|name| {
@@ -202,7 +204,7 @@ fn differences_are_what_trying_every_call_shows() {
             })
             .collect();
         let diffs = diff(&old, &new, &tools, &Options::default()).unwrap();
-        let calls = Calls::new(true, true, false, false);
+        let calls = Calls::of(&[&old, &new], &[], &[], false);
         let (before, after) = (answers(&old, &calls), answers(&new, &calls));
         let (old_gate, new_gate) = (gate(&old), gate(&new));
         for entry in &diffs {

@@ -29,6 +29,8 @@ const SINGLE_DFA_LIMIT: usize = 4 << 20;
 const DFA_BYTES_PER_BYTE: usize = 512;
 /// Bytes that the DFA of a single pattern may take, however long it is.
 const LONG_DFA_LIMIT: usize = 32 << 20;
+/// Groups in a row that have to fit before larger ones are tried again.
+const PATIENCE: usize = 8;
 /// Bytes that an NFA may take.
 const NFA_LIMIT: usize = 64 << 20;
 
@@ -99,20 +101,57 @@ impl Automata {
         }
         let mut covering = Vec::new();
         for (family, members) in kin {
-            self.build_group(family, patterns, &members, &mut covering)?;
+            self.build_groups(family, patterns, &members, &mut covering)?;
         }
         self.shared.insert(patterns.to_vec(), covering.clone());
         Ok(covering)
     }
 
-    /// Builds one automaton for all members, or halves them until each half fits.
-    fn build_group(
+    /// Builds automata for all members, each for as many in a row as fit one.
+    ///
+    /// All together are tried first. After that each group is tried at a size between what
+    /// fitted last and what did not: an attempt that fails costs as much as one that does
+    /// not, so few should.
+    fn build_groups(
         &mut self,
         kin: Kin,
         patterns: &[String],
         members: &[(usize, Hir)],
         covering: &mut Vec<Covering>,
     ) -> Result<(), BuildError> {
+        let mut rest = members;
+        let mut size = members.len();
+        let mut too_many = members.len() + 1;
+        let mut fitted = 0;
+        while !rest.is_empty() {
+            size = size.clamp(1, rest.len());
+            let (group, after) = rest.split_at(size);
+            if let Some(built) = self.build_group(kin, patterns, group)? {
+                covering.push(built);
+                rest = after;
+                fitted += 1;
+                if fitted % PATIENCE == 0 {
+                    // What was too many there may fit here.
+                    too_many *= 2;
+                }
+                size += (too_many - size) / 2;
+            } else {
+                fitted = 0;
+                too_many = size;
+                size /= 2;
+            }
+        }
+        Ok(())
+    }
+
+    /// One automaton for all of a group; `None` if it would be too large, which one
+    /// pattern alone never is.
+    fn build_group(
+        &mut self,
+        kin: Kin,
+        patterns: &[String],
+        members: &[(usize, Hir)],
+    ) -> Result<Option<Covering>, BuildError> {
         let hirs: Vec<Hir> = members.iter().map(|(_, hir)| hir.clone()).collect();
         let single = members.len() == 1;
         let position = members.first().map_or(0, |(position, _)| *position);
@@ -125,9 +164,7 @@ impl Automata {
         let nfa = thompson(&hirs);
         let dfa = nfa.as_ref().ok().and_then(|nfa| dense_dfa(nfa, kin, limit));
         if dfa.is_none() && !single {
-            let (left, right) = members.split_at(members.len() / 2);
-            self.build_group(kin, patterns, left, covering)?;
-            return self.build_group(kin, patterns, right, covering);
+            return Ok(None);
         }
         let nfa = nfa.map_err(|message| BuildError { position, message })?;
         let count = u32::try_from(members.len()).unwrap_or(u32::MAX);
@@ -150,11 +187,10 @@ impl Automata {
             self.attach(automaton, &prefilter);
         }
         let positions = members.iter().map(|(position, _)| *position).collect();
-        covering.push(Covering {
+        Ok(Some(Covering {
             automaton,
             positions,
-        });
-        Ok(())
+        }))
     }
 
     fn push(&mut self, bytes: &[u8], kind: u32, patterns: u32, fallback: u32) -> u32 {

@@ -61,6 +61,9 @@ pub fn compile_with(
     if !errors.is_empty() {
         return Err(errors);
     }
+    if let Some(written) = &policy.written {
+        writer.source = written.to_json();
+    }
     let meta = meta(&mut writer, policy, &lowered);
     Ok(assemble(&writer, meta))
 }
@@ -250,7 +253,9 @@ fn meta(writer: &mut Writer, policy: &Policy, lowered: &Lowered) -> Meta {
 fn assemble(writer: &Writer, mut meta: Meta) -> Vec<u8> {
     let mut hasher = blake3::Hasher::new();
     for section in Section::ALL {
-        hasher.update(section_bytes(writer, &meta, section));
+        if section != Section::Source {
+            hasher.update(section_bytes(writer, &meta, section));
+        }
     }
     meta.policy_digest = *hasher.finalize().as_bytes();
     let mut table = Vec::new();
@@ -318,5 +323,6 @@ fn section_bytes<'w>(writer: &'w Writer, meta: &'w Meta, section: Section) -> &'
         Section::Lists => bytes(&writer.lists),
         Section::HeuristicWords => bytes(&writer.heuristic_words),
         Section::Servers => bytes(&writer.servers),
+        Section::Source => &writer.source,
     }
 }

@@ -36,6 +36,7 @@ pub(super) struct Writer {
     pub lists: Vec<U32>,
     pub heuristic_words: Vec<HeuristicWord>,
     pub servers: Vec<ServerEntry>,
+    pub source: Vec<u8>,
     /// Strings already written. Only looked up, never iterated.
     interned: HashMap<String, Str>,
 }

@@ -8,6 +8,7 @@
 
 mod condition;
 mod contract;
+mod written;
 
 pub use condition::{
     Compare, Cond, ListItem, Op, Path, Pattern, Quantifier, Scalar, Segment, SqlDialect, Subject,
@@ -17,6 +18,8 @@ pub use contract::{
     ArgPattern, Contract, FieldLabel, Layer, Outputs, PathPrefix, Rate, Sink, TrustedDestination,
     TrustedForm, WriteParam,
 };
+
+pub use written::{Written, WrittenFile};
 
 use bouncer_runtime::Verdict;
 use bouncer_runtime::tools::Heuristics;
@@ -61,6 +64,8 @@ pub struct Policy {
     /// The named lists of the user's files, for what is asserted on the command line.
     /// Where two files define one name, the first.
     pub lists: BTreeMap<String, Vec<ListItem>>,
+    /// The texts it was read from, for the plan to keep; `None`: it keeps none.
+    pub written: Option<Written>,
 }
 
 /// An item of `assert:`.

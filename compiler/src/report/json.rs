@@ -40,10 +40,25 @@ pub fn json(report: &Report, sources: &SourceMap) -> Value {
             })
         })
         .collect();
+    let costs: Vec<Value> = report
+        .costs
+        .iter()
+        .map(|cost| {
+            json!({
+                "server": cost.server,
+                "tool": cost.tool,
+                "automata_bytes": cost.automata,
+                "build_ms": cost.build.as_secs_f64() * 1000.0,
+                "scanned_per_byte": cost.scanned_per_byte,
+                "argument": cost.argument,
+            })
+        })
+        .collect();
     let counts = counts(report);
     json!({
         "findings": findings,
         "coverage": { "tools": share(report.tools), "arguments": share(report.arguments) },
+        "costs": costs,
         "counts": { "errors": counts.errors, "warnings": counts.warnings, "notes": counts.notes },
     })
 }

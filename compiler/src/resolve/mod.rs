@@ -10,7 +10,7 @@ mod tests;
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Sink, SourceMap, Span, quote};
 use crate::packs::{self, Builtin};
-use crate::policy::{Fallback, Policy, RuleSet};
+use crate::policy::{Fallback, Policy, RuleSet, Written, WrittenFile};
 use crate::read::{self, File};
 use bouncer_runtime::Verdict;
 use std::collections::HashMap;
@@ -113,6 +113,17 @@ pub(crate) fn load_with(
         audit_path: options::audit(&files, &mut sink),
         approval_path,
         approval_timeout_ms,
+        written: Some(Written {
+            packs: options.packs,
+            heuristics: options.heuristics,
+            files: inputs
+                .iter()
+                .map(|input| WrittenFile {
+                    name: input.name.to_owned(),
+                    text: input.text.to_owned(),
+                })
+                .collect(),
+        }),
         lists: files.into_iter().rev().flat_map(|f| f.lists).collect(),
     };
     let failed = sink.errors() > 0;

@@ -1,7 +1,7 @@
 //! Patterns that are expensive to build or to run.
 
 use super::analysis::{Analysis, place};
-use super::{Kind, Place};
+use super::{Kind, ListedTool, Place, ToolCost, tool_cost};
 use crate::build::{PatternCost, pattern_cost};
 use crate::diagnostic::{Code, quote};
 use crate::policy::{Cond, Op, Pos};
@@ -10,10 +10,49 @@ use std::collections::BTreeMap;
 
 /// Bytes of automata of one policy that are worth a word.
 const MUCH: usize = 32 << 20;
+/// The same for the calls of one tool.
+const MUCH_FOR_ONE: u64 = 8 << 20;
+/// Bytes read for each byte of an argument that are worth a word: eight automata.
+const OFTEN: u32 = 24;
 
 impl Analysis<'_> {
-    /// Names the patterns that no small automaton exists for, and what they cost.
-    pub fn cost(&mut self) {
+    /// Names the tools whose calls are dear, and the patterns that no small automaton
+    /// exists for. Gives what the calls of each tool can cost.
+    pub fn cost(&mut self, tools: &[ListedTool]) -> Vec<ToolCost> {
+        let judge = &self.model.judge;
+        let costs = tool_cost::costs(&judge.plan(), judge.built(), tools);
+        for cost in &costs {
+            self.dear(cost);
+        }
+        self.patterns();
+        costs
+    }
+
+    fn dear(&mut self, cost: &ToolCost) {
+        if cost.scanned_per_byte < OFTEN && cost.automata < MUCH_FOR_ONE {
+            return;
+        }
+        let name = match &cost.server {
+            Some(server) => format!("{server}__{}", cost.tool),
+            None => cost.tool.clone(),
+        };
+        self.push(
+            (Code::COST, Kind::Cost),
+            format!(
+                "calls of {} can cost much: for each byte of {}, automata read up to {} bytes; they take {} KiB, built in {} ms",
+                quote(&name),
+                quote(&cost.argument),
+                cost.scanned_per_byte,
+                cost.automata.div_ceil(1024),
+                cost.build.as_millis(),
+            ),
+            Vec::new(),
+            "patterns of one argument share an automaton until they grow it too large: those with gaps such as `a.*b`, and large counted repeats, are what keeps them apart",
+            None,
+        );
+    }
+
+    fn patterns(&mut self) {
         let plan = self.model.judge.plan();
         let tables = plan.tables();
         let simulated = tables

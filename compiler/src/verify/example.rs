@@ -16,6 +16,7 @@ use bouncer_runtime::tools::ToolDefinition;
 use bouncer_runtime::{Stage, Verdict};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, HashSet};
+use std::time::{Duration, Instant};
 
 /// More earlier attempts than this are not played.
 const MOST_ATTEMPTS: u64 = 20_000;
@@ -35,6 +36,7 @@ pub(super) struct Judge<'p> {
     tools: &'p [ListedTool],
     pinned: Table,
     open: Table,
+    built: Vec<Duration>,
 }
 
 /// A gate and a conversation that is used as long as it may be.
@@ -64,7 +66,12 @@ pub(super) struct Written {
 
 impl<'p> Judge<'p> {
     pub fn new(policy: &'p Policy, tools: &'p [ListedTool]) -> Result<Self, Vec<CompileError>> {
-        let bytes = crate::compile(policy)?;
+        let mut built = Vec::new();
+        let mut since = Instant::now();
+        let bytes = crate::compile_with(policy, &mut |_| {
+            built.push(since.elapsed());
+            since = Instant::now();
+        })?;
         let broken = |error: bouncer_runtime::plan::LoadError| {
             vec![CompileError {
                 message: format!("the compiled plan does not load: {error}"),
@@ -90,6 +97,7 @@ impl<'p> Judge<'p> {
             tools,
             pinned,
             open: Table::new(plan),
+            built,
         })
     }
 
@@ -189,6 +197,11 @@ impl<'p> Judge<'p> {
     /// The compiled policy.
     pub fn plan(&self) -> Plan {
         self.open.gate.plan().clone()
+    }
+
+    /// How long the automata of each group took to build.
+    pub fn built(&self) -> &[Duration] {
+        &self.built
     }
 
     /// A listed tool's definition.

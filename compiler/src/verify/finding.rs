@@ -1,5 +1,6 @@
 //! What `verify` finds, as data: renderers and thresholds are elsewhere.
 
+use super::ToolCost;
 use crate::diagnostic::Code;
 use crate::policy::Pos;
 use bouncer_runtime::Verdict;
@@ -133,6 +134,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// Steps of work that it took.
     pub steps: u64,
+    /// What the calls of each tool can cost, the dearest first.
+    pub costs: Vec<ToolCost>,
     /// Assertions that were proved.
     pub proved: u32,
     /// Tools of the lock, and how many of them a contract or a rule covers.

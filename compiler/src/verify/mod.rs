@@ -33,11 +33,13 @@ mod smells;
 mod stages;
 mod suppress;
 mod theory;
+mod tool_cost;
 mod ways;
 mod words;
 
 pub use finding::{Example, Finding, Kind, Place, Report, Severity, Share};
 pub use run::run;
+pub use tool_cost::ToolCost;
 
 use crate::CompileError;
 use crate::condition;
@@ -105,7 +107,7 @@ pub fn verify(
         .collect();
     analysis.schemas();
     analysis.exfiltration();
-    analysis.cost();
+    let costs = analysis.cost(tools);
     let proved = analysis.assertions(&all);
     let steps = options.budget.saturating_sub(analysis.theory.budget);
     let mut findings = analysis.findings;
@@ -117,6 +119,7 @@ pub fn verify(
         findings,
         steps,
         proved,
+        costs,
         ..Report::default()
     })
 }

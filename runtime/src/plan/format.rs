@@ -11,7 +11,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub const MAGIC: [u8; 8] = *b"BNCRPLAN";
 /// The format this crate reads and the compiler writes. Any change of a record
 /// changes it.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Reads back as this number only when the bytes are little-endian.
 pub const ENDIAN: u32 = 0x0102_0304;
 /// "None" in a field that holds an index.
@@ -77,11 +77,14 @@ pub enum Section {
     HeuristicWords = 26,
     /// [`ServerEntry`].
     Servers = 27,
+    /// What the plan was compiled from, as JSON; empty where the author left it out. It
+    /// decides nothing, and is not part of [`Meta::policy_digest`].
+    Source = 28,
 }
 
 impl Section {
     /// All sections, in file order.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Strings,
         Self::Meta,
         Self::Files,
@@ -109,6 +112,7 @@ impl Section {
         Self::Lists,
         Self::HeuristicWords,
         Self::Servers,
+        Self::Source,
     ];
 
     /// A short name for messages and `bouncer inspect`.
@@ -142,6 +146,7 @@ impl Section {
             Self::Lists => "lists",
             Self::HeuristicWords => "heuristic words",
             Self::Servers => "servers",
+            Self::Source => "source",
         }
     }
 }
@@ -225,7 +230,7 @@ record! {
 record! {
     /// Facts about the whole plan.
     Meta {
-        /// Digest of the resolved policy: equal for equal policies.
+        /// Digest of the sections that decide: equal for equal policies.
         policy_digest: [u8; 32],
         /// Bit 0: there is a rules section. Bit 1: heuristics are on.
         flags: U32,

@@ -211,6 +211,7 @@ pub struct Tables<'p> {
     pub lists: &'p [U32],
     pub heuristic_words: &'p [HeuristicWord],
     pub servers: &'p [ServerEntry],
+    pub source: &'p [u8],
 }
 
 /// The records of `table` that `range` names.
@@ -265,6 +266,7 @@ impl<'p> Tables<'p> {
             lists: records(section(Section::Lists)),
             heuristic_words: records(section(Section::HeuristicWords)),
             servers: records(section(Section::Servers)),
+            source: section(Section::Source),
         }
     }
 

@@ -100,7 +100,12 @@ pub(super) fn explain(args: &WhyArgs, tool: &str) -> Result<Explanation, Failure
         lock,
     };
     let (plan, policy) = match args.source.plan {
-        Some(_) => (source::plan(&args.source)?, None),
+        // A plan says how its calls are decided, and most keep the policy for the rest.
+        Some(_) => {
+            let plan = source::plan(&args.source)?;
+            let policy = source::decompile(&plan, "the plan").ok();
+            (plan, policy.map(|loaded| loaded.policy))
+        }
         None => {
             let compiled = source::compile(&args.source.policy, &args.source.layers)
                 .map_err(|failure: Box<CompileFailure>| failure.report())?;

@@ -167,8 +167,9 @@ fn regions(bounds: &[String], spare: usize) -> Vec<String> {
             between(low, high, spare, &mut out);
         }
     }
+    // Equal numbers may be spelled as named, or in a way that no text test names.
+    out.extend(bounds.iter().cloned());
     for text in &sorted {
-        out.push(text.clone());
         if let Ok(whole) = text.parse::<i64>() {
             for step in 1..=spare as i64 + 1 {
                 out.push(whole.saturating_add(step).to_string());
@@ -184,6 +185,9 @@ fn regions(bounds: &[String], spare: usize) -> Vec<String> {
             }
         }
     }
+    for text in &sorted {
+        out.extend((1..=spare + 1).map(|zeros| respelled(text, zeros)));
+    }
     // Beyond everything that is named.
     for spare in 0..=spare {
         let digits = sorted.iter().map(String::len).max().unwrap_or(0);
@@ -197,6 +201,13 @@ fn regions(bounds: &[String], spare: usize) -> Vec<String> {
         out.push(format!("-{large}"));
     }
     out
+}
+
+/// The same number with more zeros behind the point.
+fn respelled(text: &str, zeros: usize) -> String {
+    let (digits, exponent) = text.split_at(text.find(['e', 'E']).unwrap_or(text.len()));
+    let point = if digits.contains('.') { "" } else { "." };
+    format!("{digits}{point}{}{exponent}", "0".repeat(zeros))
 }
 
 /// Numbers between two others, exact by digits: `low` with more digits behind it.
