@@ -69,6 +69,13 @@ fn a_gateway_shows_each_server_as_it_is() {
     assert!(failures.is_empty(), "{failures}");
 }
 
+/// With the Python SDK's client only.
+#[test]
+fn bouncers_own_server_answers() {
+    let failures = python("serve");
+    assert!(failures.is_empty(), "{failures}");
+}
+
 /// Runs one scenario with both SDKs.
 fn both(scenario: &str) {
     let failures = python(scenario) + &typescript(scenario);
