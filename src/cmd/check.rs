@@ -3,6 +3,7 @@
 use crate::cli::CheckArgs;
 use crate::output::{ASK, DENY, Failure, Outcome};
 use crate::source;
+use bouncer_compiler::diagnostic::visible;
 use bouncer_runtime::Verdict;
 use bouncer_runtime::gate::{Approvable, Attempt, Call, Decision, Gate};
 use bouncer_runtime::tools::{Lock, ToolDefinition};
@@ -108,10 +109,10 @@ fn print(decision: &Decision<'_>, json: bool) -> std::io::Result<()> {
         "{} ({}): {}",
         decision.verdict(),
         decision.stage(),
-        decision.reason()
+        visible(&decision.reason().to_string())
     )?;
     if let Some(at) = decision.position() {
-        write!(stdout, "\n  at {at}")?;
+        write!(stdout, "\n  at {}", visible(&at.to_string()))?;
     }
     writeln!(stdout)
 }

@@ -4,6 +4,7 @@ use super::player::{Expected, Player};
 use crate::cli::ReplayArgs;
 use crate::output::{ERROR, Failure, Outcome};
 use crate::source;
+use bouncer_compiler::diagnostic::visible;
 use bouncer_runtime::gate::Decision;
 use std::io::{self, Write};
 
@@ -115,13 +116,15 @@ fn report(
     };
     write!(
         stdout,
-        "{prefix}: {tool}: {} ({}): {}",
+        "{}: {}: {} ({}): {}",
+        visible(&prefix),
+        visible(tool),
         decision.verdict(),
         decision.stage(),
-        decision.reason()
+        visible(&decision.reason().to_string())
     )?;
     if let Some(at) = at {
-        write!(stdout, " [{at}]")?;
+        write!(stdout, " [{}]", visible(&at.to_string()))?;
     }
     for want in wrong.into_iter().flatten() {
         write!(stdout, " -- EXPECTED {want}")?;

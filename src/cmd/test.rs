@@ -6,6 +6,7 @@ use super::player::Player;
 use crate::cli::TestArgs;
 use crate::output::{ERROR, Failure, Outcome, USAGE, error_line};
 use crate::source;
+use bouncer_compiler::diagnostic::{escape, visible};
 use bouncer_compiler::policy::Policy;
 use bouncer_runtime::plan::Plan;
 use files::{Case, Setting};
@@ -199,26 +200,33 @@ impl Bench {
 impl CaseResult {
     fn print(&self, out: &mut impl Write) -> io::Result<()> {
         if self.failures.is_empty() {
-            return writeln!(out, "\u{1b}[32mok\u{1b}[0m    {}: {}", self.file, self.name);
+            return writeln!(
+                out,
+                "\u{1b}[32mok\u{1b}[0m    {}: {}",
+                visible(&self.file),
+                visible(&self.name)
+            );
         }
         writeln!(
             out,
             "\u{1b}[1;31mFAIL\u{1b}[0m  {}:{}: {}",
-            self.file, self.line, self.name
+            visible(&self.file),
+            self.line,
+            visible(&self.name)
         )?;
         for failed in &self.failures {
             write!(
                 out,
                 "      line {}: {}: expected {}, got {} ({}): {}",
                 failed.line,
-                failed.tool,
+                visible(&failed.tool),
                 failed.expected.join(" and "),
                 failed.verdict,
                 failed.contract,
-                failed.reason
+                visible(&failed.reason)
             )?;
             match &failed.at {
-                Some(at) => writeln!(out, " [{at}]")?,
+                Some(at) => writeln!(out, " [{}]", visible(at))?,
                 None => writeln!(out)?,
             }
         }
@@ -292,7 +300,7 @@ impl Coverage {
         writeln!(
             out,
             "{}: {} of {} rules decide a call ({} %)",
-            self.name,
+            visible(&self.name),
             self.rules - self.silent.len(),
             self.rules,
             self.percent()
@@ -300,7 +308,9 @@ impl Coverage {
         for (file, line, column, globs) in &self.silent {
             writeln!(
                 out,
-                "  {file}:{line}:{column}: no call is decided by this rule for `{globs}`"
+                "  {}:{line}:{column}: no call is decided by this rule for `{}`",
+                visible(file),
+                escape(globs)
             )?;
         }
         Ok(())

@@ -121,7 +121,7 @@ fn summary(args: &VerifyArgs, report: &Report, counts: Counts) -> String {
         .iter()
         .map(|path| source::display_name(path))
         .collect();
-    let mut line = format!("verified {}: ", names.join(", "));
+    let mut line = format!("verified {}: ", diagnostic::visible(&names.join(", ")));
     let parts: Vec<String> = [
         (counts.errors, "error"),
         (counts.warnings, "warning"),

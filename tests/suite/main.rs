@@ -43,5 +43,6 @@ mod vectors;
 mod verify_brute;
 mod verify_claims;
 mod verify_domain;
+mod verify_gaps;
 mod verify_growth;
 mod verify_replay;

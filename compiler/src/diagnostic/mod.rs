@@ -15,7 +15,7 @@ mod source;
 pub use codes::Code;
 pub use compile::{of_compile_errors, token_at};
 pub use page::{Page, all_codes, explain};
-pub use quote::{escape, is_invisible, plain, quote};
+pub use quote::{escape, is_invisible, plain, quote, visible};
 pub use render::{human, human_one, json, short};
 pub use source::{Source, SourceMap, Span};
 

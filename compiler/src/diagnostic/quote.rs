@@ -41,6 +41,21 @@ pub fn escape(text: &str) -> String {
     out
 }
 
+/// A text on one line, with everything shown that does not show, or that would move the
+/// cursor; not for text between back-ticks.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        if c == '`' {
+            out.push(c);
+        } else {
+            push_visible(&mut out, c);
+        }
+    }
+    out
+}
+
 fn push_visible(out: &mut String, c: char) {
     match c {
         '\n' => out.push_str("\\n"),

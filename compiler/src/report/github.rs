@@ -47,5 +47,6 @@ fn data(text: &str) -> String {
 
 /// The value of a property.
 fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+    let shown: String = text.chars().filter(|c| !c.is_control()).collect();
+    data(&shown).replace(':', "%3A").replace(',', "%2C")
 }

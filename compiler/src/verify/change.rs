@@ -10,6 +10,7 @@ use super::property::Context;
 use super::search::{Assignment, Row};
 use super::stages::{Bound, Terms, Way, contract_of, ways};
 use super::theory::{Answer, Level, Theory};
+use super::unmodelled::{Known, differ, is_ambiguous, of_any_server};
 use super::ways::{Part, Scope, along};
 use super::{Change, ListedTool, Options, Relation, ToolDiff};
 use crate::CompileError;
@@ -86,8 +87,6 @@ struct Side {
     applicable: Vec<u32>,
     /// Attempts at one time that the budget allows.
     budget: u64,
-    /// Counts and windows.
-    rates: Vec<(u32, u64)>,
 }
 
 impl Comparison<'_> {
@@ -128,6 +127,8 @@ impl Comparison<'_> {
             .collect();
         globs.sort_by(|a, b| (&a.pattern, a.kind).cmp(&(&b.pattern, b.kind)));
         globs.dedup();
+        // A contract may apply whatever the server is: each is a case of its own.
+        let keys = of_any_server([self.old.policy, self.new.policy]);
         let everything = globs.iter().position(|glob| glob.pattern == "*");
         if everything.is_none() {
             globs.push(Glob::everything());
@@ -136,8 +137,23 @@ impl Comparison<'_> {
             .iter()
             .map(|glob| self.names.glob(glob.clone()))
             .collect();
-        for (glob, id) in globs.into_iter().zip(&all) {
+        let of_keys: Vec<u32> = keys
+            .iter()
+            .map(|key| self.names.glob(key.clone()))
+            .collect();
+        let both = globs
+            .into_iter()
+            .zip(&all)
+            .map(|(glob, id)| (glob, id, false));
+        let with_keys = keys
+            .into_iter()
+            .zip(&of_keys)
+            .map(|(glob, id)| (glob, id, true));
+        for (glob, id, is_key) in both.chain(with_keys).collect::<Vec<_>>() {
             let mut not = exact.clone();
+            if !is_key {
+                not.extend(&of_keys);
+            }
             if glob.pattern == "*" {
                 // Everything that no other pattern matches.
                 not.extend(all.iter().filter(|other| *other != id));
@@ -174,20 +190,24 @@ impl Comparison<'_> {
             out.server = None;
         }
         let beyond = self.beyond(context);
-        if self.is_same(&sides) && beyond.is_none() {
+        let known = Known {
+            listed: context.tool.listed.is_some(),
+            pattern: *shown != context.tool.tool,
+        };
+        let unmodelled = differ(self.old.policy, self.new.policy, &context.tool, known);
+        if self.is_same(&sides) && beyond.is_none() && !unmodelled {
             return out;
         }
-        let rates = sides[0].rates != sides[1].rates;
         let [tighter, looser] = [true, false].map(|tighter| {
-            if self.rules_out(context, &sides, tighter) {
+            if self.rules_out(context, known, &sides, tighter) {
                 return Answer::Empty;
             }
             let played = self.budgets(context, &sides, tighter);
             let found =
                 played.map_or_else(|| self.direction(context, &sides, tighter), Answer::Found);
             match found {
-                // Calls over time are not searched.
-                Answer::Empty if rates => Answer::Unknown,
+                // Where they differ in what is not searched, nothing found proves nothing.
+                Answer::Empty if unmodelled => Answer::Unknown,
                 found => found,
             }
         });
@@ -214,8 +234,8 @@ impl Comparison<'_> {
                 format!("the automaton of the pattern `{pattern}` is too large to reason about")
             } else if !beyond.why.is_empty() {
                 beyond.why.to_owned()
-            } else if rates {
-                "calls over time are not compared".to_owned()
+            } else if unmodelled {
+                "budgets over time, whom a gate of all arguments trusts, and what only a tool's definition tells are not compared".to_owned()
             } else {
                 "values in disguise or several lists at once were not ruled out".to_owned()
             });
@@ -280,15 +300,8 @@ impl Comparison<'_> {
             let most = contract.max_calls.map_or(u64::MAX, |(most, _)| most);
             rates.chain([most]).min().unwrap_or(most)
         });
-        let mut rates: Vec<(u32, u64)> = contract
-            .iter()
-            .flat_map(|contract| &contract.rates)
-            .map(|rate| (rate.count, rate.window_ms))
-            .collect();
-        rates.sort_unstable();
         Side {
             terms,
-            rates,
             fallback,
             applicable,
             budget,
@@ -307,7 +320,6 @@ impl Comparison<'_> {
                 .collect()
         };
         old.budget == new.budget
-            && old.rates == new.rates
             && old.fallback == new.fallback
             && self.old.policy.rules.is_some() == self.new.policy.rules.is_some()
             && old.terms == new.terms
@@ -315,7 +327,19 @@ impl Comparison<'_> {
     }
 
     /// Whether no call can go in this direction, by how the policies are written.
-    fn rules_out(&mut self, context: &Context, [old, new]: &[Side; 2], tighter: bool) -> bool {
+    fn rules_out(
+        &mut self,
+        context: &Context,
+        known: Known,
+        [old, new]: &[Side; 2],
+        tighter: bool,
+    ) -> bool {
+        if [self.old.policy, self.new.policy]
+            .iter()
+            .any(|policy| is_ambiguous(policy, &context.tool, known))
+        {
+            return false;
+        }
         let exact = |id: &u32| self.names.get(*id).is_some_and(Glob::is_exact);
         let globs = !context.scope.must.iter().any(exact);
         let Self {

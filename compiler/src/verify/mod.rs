@@ -35,6 +35,7 @@ mod stages;
 mod suppress;
 mod theory;
 mod tool_cost;
+mod unmodelled;
 mod ways;
 mod words;
 

@@ -7,11 +7,13 @@
 //! leaves satisfies it.
 
 use super::analysis::{Analysis, place};
+use super::facts::Atom;
 use super::model::of_condition;
 use super::names::{Glob, Names, Tool, Universe};
 use super::search::{Assignment, Row, Searcher};
 use super::stages::{Bound, Terms, ways};
 use super::theory::{Answer, Level, Theory};
+use super::unmodelled::{self, Known};
 use super::ways::{Part, Scope, along};
 use super::{Example, Kind, Place};
 use crate::diagnostic::Code;
@@ -76,7 +78,19 @@ impl Analysis<'_> {
             unknown = false;
             for context in &contexts {
                 for bounds in violations(property) {
-                    match self.violated(context, &rows, permissive, &bounds, level) {
+                    let mut answer = self.violated(context, &rows, permissive, &bounds, level);
+                    // Another leaf of the same list may decide than the one that is meant.
+                    let other_leaf = answer == Answer::Empty
+                        && !permissive
+                        && matches!(bounds.as_slice(), [Bound::AtLeast(_)]);
+                    if other_leaf {
+                        let any = [Row::new()];
+                        answer = match self.violated(context, &any, false, &bounds, level) {
+                            Answer::Empty => Answer::Empty,
+                            _ => Answer::Unknown,
+                        };
+                    }
+                    match answer {
                         Answer::Found((example, decided)) => {
                             self.refuted(assertion, example, decided);
                             return false;
@@ -152,14 +166,32 @@ impl Analysis<'_> {
         bounds: &[Bound],
         level: Level,
     ) -> Answer<(Example, Option<Pos>)> {
-        let terms = self.terms(context);
-        let fallback = self.fallback(&context.tool);
+        let known = self.known(context);
+        let guessed = unmodelled::is_guessed(self.model.policy, &context.tool, known);
+        // What only a name suggests is not counted on.
+        let terms = if guessed {
+            Terms::default()
+        } else {
+            self.terms(context)
+        };
+        let sure = self.fallback(&context.tool);
+        let (least, most) = unmodelled::fallbacks(self.model.policy, sure, known);
         let applicable = self.applicable(context);
         let choices: Vec<Vec<_>> = bounds
             .iter()
-            .map(|bound| ways(&mut self.model, &terms, fallback, &applicable, *bound))
+            .map(|bound| {
+                let fallback = match bound {
+                    Bound::AtMost(_) => least,
+                    Bound::AtLeast(_) => most,
+                };
+                ways(&mut self.model, &terms, fallback, &applicable, *bound)
+            })
             .collect();
-        let mut answer = Answer::Empty;
+        let mut answer = if self.may_be_missed(context, known, &terms, rows, bounds) {
+            Answer::Unknown
+        } else {
+            Answer::Empty
+        };
         for chosen in super::analysis::combinations(choices.iter().map(Vec::len)) {
             let ways = chosen
                 .iter()
@@ -205,6 +237,39 @@ impl Analysis<'_> {
             }
         }
         answer
+    }
+
+    fn known(&self, context: &Context) -> Known {
+        Known {
+            listed: context.tool.listed.is_some(),
+            pattern: !context.scope.must.iter().any(|id| self.is_exact(*id)),
+        }
+    }
+
+    /// Whether calls with such verdicts could escape the search.
+    fn may_be_missed(
+        &self,
+        context: &Context,
+        known: Known,
+        terms: &Terms,
+        rows: &[Row],
+        bounds: &[Bound],
+    ) -> bool {
+        let (policy, tool) = (self.model.policy, &context.tool);
+        let at_least = bounds.iter().any(|bound| match bound {
+            Bound::AtLeast(least) => *least > Verdict::Allow,
+            Bound::AtMost(_) => false,
+        });
+        let counts = rows
+            .iter()
+            .flatten()
+            .any(|(atom, _)| matches!(atom, Atom::Calls(..)));
+        unmodelled::is_ambiguous(policy, tool, known)
+            || at_least
+                && (unmodelled::is_guessed(policy, tool, known)
+                    // An object without leaves satisfies no constraint.
+                    || terms.is_constrained()
+                    || counts && unmodelled::is_budgeted(policy, tool))
     }
 
     fn terms(&mut self, context: &Context) -> Terms {
@@ -290,6 +355,26 @@ impl Analysis<'_> {
             .map(|tool| by_name(self, tool, Universe::Open))
             .collect();
         let id = self.names.glob(glob.clone());
+        let mut not = not;
+        if !self.is_exact(id) {
+            // A contract may apply whatever the server is: each is a case of its own.
+            for key in unmodelled::of_any_server([self.model.policy]) {
+                let key = self.names.glob(key);
+                let found = self
+                    .names
+                    .find(&mut self.theory, &[id, key], &not, Universe::Open);
+                if let Answer::Found(tool) = found {
+                    let must = vec![id, key];
+                    let scope = Scope {
+                        must,
+                        not: not.clone(),
+                        universe: Universe::Open,
+                    };
+                    contexts.push(Context { scope, tool });
+                    not.push(key);
+                }
+            }
+        }
         if !self.is_exact(id)
             && let Answer::Found(tool) =
                 self.names

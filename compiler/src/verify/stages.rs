@@ -171,6 +171,11 @@ impl Terms {
         terms
     }
 
+    /// Whether arguments have to be so and so.
+    pub const fn is_constrained(&self) -> bool {
+        !self.constraints.is_empty()
+    }
+
     fn constraint(&mut self, path: &Path, op: Op, theory: &mut Theory) {
         let fact = theory.facts.asked(path, Look::Raw, op);
         let path = theory.facts.path_id(path);

@@ -255,11 +255,12 @@ impl Theory {
             } else if tainted.iter().any(|(_, _, holds)| *holds) {
                 continue;
             }
-            let mut origin = origin.clone();
-            if matches!(seen, Seen::Untrusted | Seen::Observed) {
+            // What is carried inside may have been read when the whole was not, or was
+            // vouched for: such a conversation is not made up here.
+            let elsewhere =
+                !carried.is_empty() && !matches!(seen, Seen::Untrusted | Seen::Observed);
+            if !elsewhere {
                 rest.extend_from_slice(&carried);
-            } else {
-                origin.extend_from_slice(&carried);
             }
             for through in [false, true] {
                 let probe = Leaf {
@@ -268,6 +269,11 @@ impl Theory {
                     seen,
                 };
                 if self.meets(&probe, &origin) != Some(true) {
+                    continue;
+                }
+                if elsewhere && self.meets(&probe, &carried) != Some(true) {
+                    plain = plain.or(|| Answer::Unknown);
+                    all = all.or(|| Answer::Unknown);
                     continue;
                 }
                 if !through {

@@ -240,7 +240,11 @@ impl Bounds {
             }
             ListItem::Below(domain) => {
                 let escaped = escape(domain);
-                let upper = format!(r"\.(?:{})|[^\x00-\x7f]", without_case(domain));
+                // A number can be an address, too.
+                let upper = format!(
+                    r"\.(?:{})|[^\x00-\x7f]|\A[0-9][0-9a-fA-FxX.]*\z",
+                    without_case(domain)
+                );
                 self.loose.push(format!(r"://|@|\\|\A//|{upper}"));
                 self.upper.push(upper);
                 let mut host = String::new();

@@ -188,6 +188,8 @@ fn regions(bounds: &[String], spare: usize) -> Vec<String> {
     for text in &sorted {
         out.extend((1..=spare + 1).map(|zeros| respelled(text, zeros)));
     }
+    // Exponents that no comparison can evaluate.
+    out.extend(["1e9223372036854775808", "-1e9223372036854775808"].map(str::to_owned));
     // Beyond everything that is named.
     for spare in 0..=spare {
         let digits = sorted.iter().map(String::len).max().unwrap_or(0);

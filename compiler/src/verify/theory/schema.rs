@@ -2,6 +2,7 @@
 //! can meet a claim. What is not understood allows everything.
 
 use super::limits::{Limit, Want};
+use super::texts::DISGUISABLE;
 use super::{Answer, Theory};
 use crate::lower::Mode;
 use crate::policy::{Compare, Op, Path};
@@ -32,15 +33,21 @@ impl Theory {
             _ => None,
         };
         if let Some(constants) = constants {
+            // Equal numbers can be spelled otherwise, which tests of texts see.
+            let textual = self
+                .facts
+                .get(id)
+                .is_none_or(|fact| !matches!(fact.op, Op::Compare(..) | Op::Type(_) | Op::Exists));
             return constants.iter().all(|value| {
-                scalar(value).is_some_and(|value| {
-                    let leaf = Leaf {
-                        value,
-                        through: false,
-                        seen: Seen::Nowhere,
-                    };
-                    self.meets(&leaf, &[(id, mode, true)]) == Some(false)
-                })
+                !(textual && value.is_number())
+                    && scalar(value).is_some_and(|value| {
+                        let leaf = Leaf {
+                            value,
+                            through: false,
+                            seen: Seen::Nowhere,
+                        };
+                        self.meets(&leaf, &[(id, mode, true)]) == Some(false)
+                    })
             });
         }
         for key in ["anyOf", "oneOf"] {
@@ -66,6 +73,7 @@ impl Theory {
                 "null" => self.value_excluded(id, mode, Value::Null),
                 "array" => schema
                     .get("items")
+                    .filter(|_| schema.get("prefixItems").is_none())
                     .is_some_and(|items| self.excluded(id, mode, items, depth + 1)),
                 _ => false,
             })
@@ -98,6 +106,23 @@ impl Theory {
         if patterns.is_empty() {
             return false;
         }
+        // A text that may be encoded, padded or spelled in other letters reads otherwise than
+        // it is written: of those nothing is known.
+        let universe = r"(?s)\A.*\z";
+        let mut limits: Vec<_> = Vec::new();
+        for pattern in patterns
+            .iter()
+            .map(String::as_str)
+            .chain([universe, DISGUISABLE])
+        {
+            limits.extend(self.must_match(pattern));
+        }
+        let mut budget = self.budget;
+        let end = words::search(&limits, &mut budget, &mut |_| true);
+        self.budget = budget;
+        if end != End::Exhausted {
+            return false;
+        }
         let want = match mode {
             Mode::Plain | Mode::All => Want::Yes,
             Mode::Any | Mode::Maybe => Want::Perhaps,
@@ -110,7 +135,7 @@ impl Theory {
         for pattern in &patterns {
             limits.extend(self.must_match(pattern));
         }
-        limits.extend(self.must_match(r"(?s)\A.*\z"));
+        limits.extend(self.must_match(universe));
         let mut budget = self.budget;
         let end = words::search(&limits, &mut budget, &mut |_| true);
         self.budget = budget;
@@ -166,7 +191,7 @@ fn elements(mut schema: &Json) -> &Json {
         let list = schema.get("type").and_then(Json::as_str) == Some("array");
         match schema
             .get("items")
-            .filter(|items| list && items.is_object())
+            .filter(|items| list && items.is_object() && schema.get("prefixItems").is_none())
         {
             Some(items) => schema = items,
             None => break,

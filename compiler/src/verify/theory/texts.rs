@@ -19,7 +19,7 @@ const PRINTABLE: &str = r"\A[!-$&-~](?:[ -$&-~]*[!-$&-~])?\z";
 /// Any text.
 const ANY: &str = r"(?s)\A.*\z";
 /// What other forms may differ from: anything but [`SIMPLE`] without spaces.
-const DISGUISABLE: &str = r"[% ]|[^!-~]";
+pub(super) const DISGUISABLE: &str = r"[% ]|[^!-~]";
 /// Hosts in their normal form.
 const HOST: &str = r"\A(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])\z";
 /// Readable hosts.
@@ -366,7 +366,7 @@ impl Theory {
     /// Whether no readable view meets the claims about it.
     fn view_fails(&mut self, viewed: &[Claim], look: Look, through: bool) -> bool {
         match look {
-            Look::Host | Look::Domain => self.forms_fail(viewed, HOST, HOST, through),
+            Look::Host | Look::Domain => self.forms_fail(viewed, (HOST, None), HOST, through),
             // A query has several values: each has to meet what all have to, and what one
             // has to, some one has to.
             Look::SqlVerb(_) | Look::SqlTable(_) => {
@@ -380,7 +380,7 @@ impl Theory {
                     .collect();
                 // No value at all meets what does not have to hold.
                 claims.iter().any(|(_, _, holds)| *holds)
-                    && self.forms_fail(&claims, ANY, ANY, through)
+                    && self.forms_fail(&claims, (ANY, None), ANY, through)
             }
             _ => false,
         }
@@ -390,7 +390,15 @@ impl Theory {
     /// a text of its own.
     fn disguises_fail(&mut self, claims: &[Claim], through: bool) -> bool {
         let values = self.of_look(claims, Look::Value);
-        if self.forms_fail(&values, PLAIN, ANY, through) {
+        // A text may differ from its plain form by white space alone; what sees the text
+        // itself may tell them apart, and then the plain form hides nothing.
+        let disguised = claims.iter().all(|(id, _, _)| {
+            self.facts
+                .get(*id)
+                .is_some_and(|fact| matches!(fact.look, Look::Value | Look::Host | Look::Domain))
+        });
+        let with = disguised.then_some(DISGUISABLE);
+        if self.forms_fail(&values, (PLAIN, with), ANY, through) {
             return true;
         }
         let raw = Self::as_single(&self.of_look(claims, Look::Raw));
@@ -411,7 +419,13 @@ impl Theory {
 
     /// Whether claims about several forms of a text fail: what holds of every form has to
     /// hold of the first and of the others; what holds of some form, of one of them.
-    fn forms_fail(&mut self, claims: &[Claim], first: &str, others: &str, through: bool) -> bool {
+    fn forms_fail(
+        &mut self,
+        claims: &[Claim],
+        (first, with): (&str, Option<&str>),
+        others: &str,
+        through: bool,
+    ) -> bool {
         let mut every: Vec<(FactId, Want)> = Vec::new();
         let mut of_first: Vec<(FactId, Want)> = Vec::new();
         let mut some: Vec<(FactId, Want)> = Vec::new();
@@ -430,11 +444,7 @@ impl Theory {
         }
         let mut start = every.clone();
         start.extend(of_first);
-        let disguisable = first == PLAIN;
-        if disguisable && self.no_text_but(start.clone(), first, Some(DISGUISABLE)) {
-            return true;
-        }
-        if !disguisable && self.no_text(start, first) {
+        if self.no_text_but(start, first, with) {
             return true;
         }
         some.into_iter().any(|one| {
