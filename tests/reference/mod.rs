@@ -244,7 +244,7 @@ impl Reference {
         let Some(arguments) = arguments else {
             return RefDecision::new(Verdict::Deny, Stage::Malformed, None);
         };
-        if attempt == Attempt::First {
+        if attempt == Attempt::First && self.is_counted(call) {
             self.attempts
                 .entry(tool_id(call.server, call.tool))
                 .or_default()

@@ -111,7 +111,7 @@ pub(super) fn from_hex(text: &[u8]) -> Option<[u8; 32]> {
     }
     for (slot, pair) in out.iter_mut().zip(text.chunks_exact(2)) {
         let [high, low] = pair else { return None };
-        *slot = digit(*high)? << 4 | digit(*low)?;
+        *slot = (digit(*high)? << 4) | digit(*low)?;
     }
     Some(out)
 }

@@ -121,8 +121,8 @@ impl Head {
     }
 }
 
-/// The end that the head of a log names, for readers; holds the log still while `then`
-/// looks at it. `Ok(None)`: there is no head.
+/// Holds the log still while `then` looks at it with the end that its head names. Gives
+/// whether there is a head, and what `then` gave.
 pub(super) fn look<T>(
     log: &Path,
     then: impl FnOnce(Option<End>) -> io::Result<T>,
