@@ -52,6 +52,11 @@ impl Watcher {
     pub fn report(&self, change: Change) -> bool {
         self.0.send(change).is_ok()
     }
+
+    /// Whether somebody listens.
+    pub(super) fn is_heard(&self) -> bool {
+        !self.0.is_closed()
+    }
 }
 
 /// Takes over changes as they come. `then` runs after each that took effect.

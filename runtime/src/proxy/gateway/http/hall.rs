@@ -69,8 +69,7 @@ impl Hall {
         open: Opener,
         judging: Judging,
         servers: Vec<(String, Endpoint)>,
-        settings: Settings,
-        patience: Patience,
+        (settings, patience): (Settings, Patience),
         metrics: Metrics,
     ) -> Self {
         Self {
@@ -208,6 +207,8 @@ impl Hall {
 
     fn forget_ended(&self) {
         self.seats.borrow_mut().retain(|_, seat| !seat.is_over());
+        // Changes may be rare, and conversations many.
+        self.watchers.borrow_mut().retain(Watcher::is_heard);
         let mut running = self.running.borrow_mut();
         while running.try_join_next().is_some() {}
     }

@@ -170,8 +170,7 @@ impl HttpGateway {
                     lock: self.lock,
                 },
                 self.servers,
-                self.settings,
-                self.patience,
+                (self.settings, self.patience),
                 self.metrics,
             ));
             if let Some(changes) = self.changes {
