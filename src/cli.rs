@@ -1,5 +1,10 @@
 //! The command line: what can be said, with its help. Parsing only.
 
+mod audit;
+
+pub use audit::{
+    AuditArgs, AuditCommand, AuditOptions, LogArgs, LogFilter, MetricsOptions, SyncWhen,
+};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -69,6 +74,8 @@ pub enum Command {
     Deny(DecideArgs),
     /// Decide one waiting call after the other, as they come
     Watch(WatchArgs),
+    /// Read the audit log, and check that nobody changed it
+    Audit(AuditArgs),
     /// Show what a plan holds
     Inspect(InspectArgs),
     /// Measure how long decisions take
@@ -160,6 +167,9 @@ pub struct CheckArgs {
     /// Text the agent has read before from an untrusted source; may be given more than once
     #[arg(long, value_name = "TEXT")]
     pub untrusted: Vec<String>,
+    /// Make the same call this many times before, in the same moment
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub after: u32,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
@@ -364,9 +374,10 @@ pub struct RunArgs {
     /// Hold the server to these accepted tools, instead of pinning what it lists at start
     #[arg(long, value_name = "LOCK")]
     pub tools: Option<PathBuf>,
-    /// The audit log [default: the policy's `audit: {path}`, else ~/.bouncer/audit.jsonl]
-    #[arg(long, value_name = "FILE")]
-    pub audit: Option<PathBuf>,
+    #[command(flatten)]
+    pub audit: AuditOptions,
+    #[command(flatten)]
+    pub metrics: MetricsOptions,
     /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
     #[arg(long, value_name = "FILE")]
     pub approvals: Option<PathBuf>,
@@ -391,9 +402,10 @@ pub struct GatewayArgs {
     /// Hold the servers to these accepted tools, instead of pinning what they list at start
     #[arg(long, value_name = "LOCK")]
     pub tools: Option<PathBuf>,
-    /// The audit log [default: the policy's `audit: {path}`, else ~/.bouncer/audit.jsonl]
-    #[arg(long, value_name = "FILE")]
-    pub audit: Option<PathBuf>,
+    #[command(flatten)]
+    pub audit: AuditOptions,
+    #[command(flatten)]
+    pub metrics: MetricsOptions,
     /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
     #[arg(long, value_name = "FILE")]
     pub approvals: Option<PathBuf>,
@@ -401,6 +413,68 @@ pub struct GatewayArgs {
     /// came from
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     pub provenance_limit: u32,
+    #[command(flatten)]
+    pub listen: ListenArgs,
+}
+
+/// Where agents come from that do not start the gateway themselves.
+#[derive(Args, Debug)]
+pub struct ListenArgs {
+    /// Listen for agents over HTTP, at http://ADDRESS/mcp, instead of on standard input
+    #[arg(long, value_name = "ADDRESS", help_heading = "Over HTTP")]
+    pub listen: Option<String>,
+    /// Who may come: a name and the SHA-256 of a token on each line. Needed unless the address
+    /// is a loopback one
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "listen",
+        help_heading = "Over HTTP"
+    )]
+    pub tokens: Option<PathBuf>,
+    /// Take requests for this host name, besides localhost and the address
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "listen",
+        help_heading = "Over HTTP"
+    )]
+    pub allow_host: Vec<String>,
+    /// Take requests of pages of this origin, besides those of this machine
+    #[arg(
+        long,
+        value_name = "ORIGIN",
+        requires = "listen",
+        help_heading = "Over HTTP"
+    )]
+    pub allow_origin: Vec<String>,
+    /// How many conversations there may be at once; half of them for one token
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 64,
+        requires = "listen",
+        help_heading = "Over HTTP"
+    )]
+    pub max_conversations: u32,
+    /// End a conversation of whose client nothing is heard for so long, in seconds
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 1800,
+        requires = "listen",
+        help_heading = "Over HTTP"
+    )]
+    pub idle: u32,
+    /// How long requests may still take once told to stop, in seconds
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 10,
+        requires = "listen",
+        help_heading = "Over HTTP"
+    )]
+    pub drain: u32,
 }
 
 /// Which approvals.
@@ -480,7 +554,10 @@ pub struct PinArgs {
     /// The lock file
     #[arg(short, long, value_name = "LOCK", default_value = "tools.lock")]
     pub output: PathBuf,
-    /// Overwrite tools that differ from what the lock has
+    /// Accept what changed: of these tools, or of all
+    #[arg(long, value_name = "TOOL", num_args = 0.., conflicts_with = "force")]
+    pub accept: Option<Vec<String>>,
+    /// Write the lock anew, also one that cannot be read
     #[arg(long)]
     pub force: bool,
     /// How many seconds the server may take

@@ -1,8 +1,8 @@
-//! Finds out how to start an upstream server: from an MCP client's configuration, or
+//! Finds out how to reach an upstream server: from an MCP client's configuration, or
 //! from a command line.
 
 use bouncer_runtime::json::{Limits, Scratch, validate_object};
-use bouncer_runtime::proxy::ServerCommand;
+use bouncer_runtime::proxy::{Endpoint, HttpServer, ServerCommand};
 use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -35,28 +35,27 @@ impl Upstream {
         }
     }
 
-    /// The command to start the server with.
+    /// How the server is reached.
     ///
     /// # Errors
     /// What is wrong with the configuration or the command line, and where.
-    pub fn command(&self) -> Result<ServerCommand, String> {
+    pub fn endpoint(&self) -> Result<Endpoint, String> {
         match self {
             Self::Command(words) => {
                 let (program, args) = words
                     .split_first()
                     .ok_or("no server is named: give its command behind `--`, or `--config` and `--upstream-name`")?;
-                Ok(ServerCommand {
+                Ok(Endpoint::Command(ServerCommand {
                     program: program.clone(),
                     args: args.to_vec(),
                     ..ServerCommand::default()
-                })
+                }))
             }
             Self::Entry { config, name } => {
                 let shown = config.display();
                 let text = std::fs::read_to_string(config)
                     .map_err(|error| format!("cannot read `{shown}`: {error}"))?;
-                entry_command(&text, name, config.parent())
-                    .map_err(|why| format!("`{shown}`: {why}"))
+                entry(&text, name, config.parent()).map_err(|why| format!("`{shown}`: {why}"))
             }
         }
     }
@@ -71,7 +70,7 @@ impl Upstream {
     }
 }
 
-fn entry_command(text: &str, name: &str, base: Option<&Path>) -> Result<ServerCommand, String> {
+fn entry(text: &str, name: &str, base: Option<&Path>) -> Result<Endpoint, String> {
     let limits = Limits::default();
     let mut scratch = Scratch::new(&limits);
     validate_object(text.as_bytes(), &limits, &mut scratch).map_err(|error| error.to_string())?;
@@ -93,20 +92,27 @@ fn entry_command(text: &str, name: &str, base: Option<&Path>) -> Result<ServerCo
     let entry = entry
         .as_object()
         .ok_or_else(|| format!("`{place}` is not an object"))?;
-    if entry.contains_key("url") {
-        return Err(format!(
-            "`{place}.url`: only servers that are started by a command can be run"
-        ));
+    if let Some(url) = text_member(entry, "url", &place)? {
+        if entry.contains_key("command") {
+            return Err(format!("`{place}` has both `command` and `url`"));
+        }
+        let headers = texts_by_name(entry, "headers", &place)?;
+        let server = HttpServer::new(url, &headers).map_err(|why| format!("`{place}`: {why}"))?;
+        return Ok(Endpoint::Url(server));
     }
-    Ok(ServerCommand {
+    let env = texts_by_name(entry, "env", &place)?;
+    Ok(Endpoint::Command(ServerCommand {
         program: text_member(entry, "command", &place)?
             .ok_or_else(|| format!("`{place}.command` is missing"))?
             .into(),
         args: args(entry, &place)?,
-        env: env(entry, &place)?,
+        env: env
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect(),
         cwd: text_member(entry, "cwd", &place)?
             .map(|cwd| base.unwrap_or_else(|| Path::new("")).join(cwd)),
-    })
+    }))
 }
 
 fn text_member<'a>(
@@ -133,15 +139,19 @@ fn args(entry: &Map<String, Value>, place: &str) -> Result<Vec<OsString>, String
     }
 }
 
-fn env(entry: &Map<String, Value>, place: &str) -> Result<Vec<(OsString, OsString)>, String> {
-    let wrong = || format!("`{place}.env` is not an object of strings");
-    match entry.get("env") {
+fn texts_by_name(
+    entry: &Map<String, Value>,
+    key: &str,
+    place: &str,
+) -> Result<Vec<(String, String)>, String> {
+    let wrong = || format!("`{place}.{key}` is not an object of strings");
+    match entry.get(key) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Object(members)) => members
             .iter()
             .map(|(name, value)| {
                 let value = value.as_str().ok_or_else(wrong)?;
-                Ok((name.into(), value.into()))
+                Ok((name.clone(), value.to_owned()))
             })
             .collect(),
         Some(_) => Err(wrong()),
@@ -153,7 +163,10 @@ mod tests {
     use super::*;
 
     fn command(text: &str) -> Result<ServerCommand, String> {
-        entry_command(text, "fs", Some(Path::new("/etc/mcp")))
+        match entry(text, "fs", Some(Path::new("/etc/mcp")))? {
+            Endpoint::Command(command) => Ok(command),
+            Endpoint::Url(_) => Err("reached over HTTP".to_owned()),
+        }
     }
 
     #[test]
@@ -197,7 +210,18 @@ mod tests {
                 r#"{"mcpServers":{"fs":{"command":"a"},"fs":{"command":"b"}}}"#,
                 "duplicate key",
             ),
-            (r#"{"mcpServers":{"fs":{"url":"http://x"}}}"#, "fs.url`"),
+            (
+                r#"{"mcpServers":{"fs":{"url":"http://x","command":"y"}}}"#,
+                "both `command` and `url`",
+            ),
+            (
+                r#"{"mcpServers":{"fs":{"url":"ftp://x"}}}"#,
+                "`mcpServers.fs`: `url` is neither",
+            ),
+            (
+                r#"{"mcpServers":{"fs":{"url":"http://x","headers":{"A":1}}}}"#,
+                "fs.headers`",
+            ),
             (
                 r#"{"mcpServers":{"fs":{"x-bouncer-upstream":1}}}"#,
                 "x-bouncer-upstream`",
@@ -206,6 +230,9 @@ mod tests {
             let error = command(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
         }
-        assert!(Upstream::Command(vec![]).command().is_err());
+        assert!(Upstream::Command(vec![]).endpoint().is_err());
+        let http =
+            r#"{"mcpServers":{"fs":{"type":"http","url":"http://x/mcp","headers":{"A":"b"}}}}"#;
+        assert_eq!(command(http).unwrap_err(), "reached over HTTP");
     }
 }

@@ -3,8 +3,10 @@
 use super::client_config::Upstream;
 use crate::cli::PinArgs;
 use crate::output::{ERROR, Failure, Outcome};
-use bouncer_runtime::proxy::inspect;
-use bouncer_runtime::tools::{Change, Lock, LockedTool};
+use bouncer_compiler::builtin_heuristics;
+use bouncer_compiler::diagnostic::escape;
+use bouncer_runtime::proxy::{Endpoint, inspect};
+use bouncer_runtime::tools::{Change, Lock, LockedTool, Weight, differences};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +15,7 @@ use std::time::Duration;
 /// What to pin, and where.
 #[derive(Clone, Debug)]
 pub struct PinOptions {
-    /// How to start the server.
+    /// How to reach the server.
     pub upstream: Upstream,
     /// The name to write into the lock; the configuration's if there is none.
     pub server: Option<String>,
@@ -21,6 +23,8 @@ pub struct PinOptions {
     pub output: PathBuf,
     /// Overwrite tools that differ from what the lock has.
     pub force: bool,
+    /// Accept changes of these tools, or of all if none is named.
+    pub accept: Option<Vec<String>>,
     /// How long the server may take to list its tools.
     pub timeout: Duration,
 }
@@ -32,6 +36,7 @@ pub fn command(args: PinArgs) -> Outcome {
         server: args.server,
         output: args.output,
         force: args.force,
+        accept: args.accept,
         timeout: Duration::from_secs(args.timeout),
     })
 }
@@ -60,7 +65,7 @@ enum Pinned {
 }
 
 fn pin(options: &PinOptions) -> Result<Pinned, String> {
-    let command = options.upstream.command()?;
+    let endpoint = options.upstream.endpoint()?;
     let server = options
         .server
         .as_deref()
@@ -71,8 +76,14 @@ fn pin(options: &PinOptions) -> Result<Pinned, String> {
         Some(lock) => Some(lock?),
         None => None,
     };
-    let tools = inspect(&command, options.timeout)
-        .map_err(|error| format!("`{}`: {error}", command.program.display()))?;
+    let tools = inspect(&endpoint, options.timeout).map_err(|error| match &endpoint {
+        Endpoint::Command(command) => format!("`{}`: {error}", command.program.display()),
+        // Not the URL: it may hold a secret.
+        Endpoint::Url(_) => {
+            let name = options.upstream.name().unwrap_or("upstream");
+            format!("server `{}`: {error}", escape(name))
+        }
+    })?;
     let mut lock = Lock::new(server, tools);
     let shown = options.output.display();
     let count = lock.tools.len();
@@ -93,28 +104,90 @@ fn pin(options: &PinOptions) -> Result<Pinned, String> {
     }
     let mut summary = String::new();
     for (change, tool) in &changes {
-        let word = match change {
-            Change::Added => "added",
-            Change::Removed => "removed",
-            Change::Changed => "changed",
-        };
-        // Names are the server's: escaped, so that they cannot forge this text.
-        let _ = write!(summary, "{word:8} {:?}", tool.definition.name);
-        if let Some(server) = &tool.server {
-            let _ = write!(summary, " of {server:?}");
-        }
-        summary.push('\n');
+        describe(&mut summary, *change, tool, &older);
     }
     if options.force || is_new {
         write(&options.output, &lock)?;
         let _ = write!(summary, "pinned {count} tools in `{shown}`");
         return Ok(Pinned::Written(summary));
     }
+    let Some(wanted) = &options.accept else {
+        let _ = write!(
+            summary,
+            "`{shown}` has other tools and was left as it is; look at the changes and accept them with `--accept`, or some with `--accept TOOL`"
+        );
+        return Ok(Pinned::Differs(summary));
+    };
+    let is_wanted = |tool: &LockedTool| wanted.is_empty() || wanted.contains(&tool.definition.name);
+    if let Some(name) = wanted.iter().find(|name| {
+        !changes
+            .iter()
+            .any(|(_, tool)| tool.definition.name == **name)
+    }) {
+        return Err(format!(
+            "tool {name:?} did not change: nothing was accepted"
+        ));
+    }
+    let (accepted, left): (Vec<_>, Vec<_>) = changes.iter().partition(|(_, tool)| is_wanted(tool));
+    let is_same = |a: &LockedTool, b: &LockedTool| {
+        a.server == b.server && a.definition.name == b.definition.name
+    };
+    let mut next = older.clone();
+    for (change, tool) in &accepted {
+        next.tools.retain(|other| !is_same(other, tool));
+        if *change != Change::Removed {
+            next.tools.push((*tool).clone());
+        }
+    }
+    write(&options.output, &next)?;
     let _ = write!(
         summary,
-        "`{shown}` has other tools and was left as it is; look at the changes and accept them with `--force`"
+        "accepted {} of {} changes in `{shown}`",
+        accepted.len(),
+        changes.len()
     );
-    Ok(Pinned::Differs(summary))
+    Ok(if left.is_empty() {
+        Pinned::Written(summary)
+    } else {
+        Pinned::Differs(summary)
+    })
+}
+
+/// Says how a tool differs from what was accepted.
+fn describe(out: &mut String, change: Change, tool: &LockedTool, older: &Lock) {
+    let word = match change {
+        Change::Added => "added",
+        Change::Removed => "removed",
+        Change::Changed => "changed",
+    };
+    // Names are the server's: escaped, so that they cannot forge this text.
+    let _ = write!(out, "{word:8} {:?}", tool.definition.name);
+    if let Some(server) = &tool.server {
+        let _ = write!(out, " of {server:?}");
+    }
+    out.push('\n');
+    if change != Change::Changed {
+        return;
+    }
+    let same = |other: &&LockedTool| {
+        other.server == tool.server && other.definition.name == tool.definition.name
+    };
+    let Some(before) = older.tools.iter().find(same) else {
+        return;
+    };
+    let heuristics = builtin_heuristics();
+    for difference in differences(&before.definition, &tool.definition, heuristics.as_ref()) {
+        let (colour, mark) = match difference.weight {
+            Weight::Suspicious => ("31", "suspicious"),
+            Weight::Notable => ("33", "notable"),
+            Weight::Harmless => ("2", "harmless"),
+        };
+        let _ = writeln!(
+            out,
+            "    \u{1b}[{colour}m{mark:10}\u{1b}[0m  {}",
+            difference.what
+        );
+    }
 }
 
 fn read_lock(path: &Path) -> Result<Lock, String> {

@@ -1,23 +1,24 @@
 //! `bouncer run`: the proxy in front of one server.
 
 use super::client_config::Upstream;
-use crate::cli::RunArgs;
+use super::reload;
+use crate::cli::{AuditOptions, MetricsOptions, RunArgs, SyncWhen};
 use crate::output::{Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
 use bouncer_runtime::approvals::Store;
-use bouncer_runtime::audit::Audit;
+use bouncer_runtime::audit::{self, Audit};
 use bouncer_runtime::gate::Gate;
 use bouncer_runtime::plan::Plan;
-use bouncer_runtime::proxy::{Desk, Proxy, Settings, conversation_id};
+use bouncer_runtime::proxy::{Changes, Desk, Endpoint, Metrics, Proxy, Settings, conversation_id};
 use bouncer_runtime::tools::Lock;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What to run, and how.
 #[derive(Debug)]
 pub struct RunOptions {
-    /// How to start the server.
+    /// How to reach the server.
     pub upstream: Upstream,
     /// The name the policy knows the server by; the configuration's if there is none.
     pub server: Option<String>,
@@ -27,17 +28,27 @@ pub struct RunOptions {
     pub lock: Option<Lock>,
     /// The audit log; `~/.bouncer/audit.jsonl` if there is none.
     pub audit: Option<PathBuf>,
+    /// How it is kept.
+    pub kept: audit::Options,
     /// Where approvals are kept; `~/.bouncer/approvals.db` if there is none.
     pub approvals: Option<PathBuf>,
     /// Times and limits.
     pub settings: Settings,
+    /// Where a changed policy comes from.
+    pub changes: Option<Changes>,
+    /// What counts.
+    pub metrics: Metrics,
 }
 
 /// Runs the command.
 pub fn command(args: RunArgs) -> Outcome {
     let plan = source::plan(&args.source)?;
     let lock = args.tools.as_deref().map(source::lock).transpose()?;
+    let changes = reload::watch(&args.source, args.tools.as_deref(), &plan);
+    let metrics = metrics(&args.metrics)?;
+    let kept = kept(&args.audit);
     let audit = args
+        .audit
         .audit
         .or_else(|| source::beside(&plan, &args.source, |meta| &meta.audit_path));
     let approvals = args
@@ -51,8 +62,11 @@ pub fn command(args: RunArgs) -> Outcome {
         gate,
         lock,
         audit,
+        kept,
         approvals,
         settings: Settings::default(),
+        changes,
+        metrics,
     })
 }
 
@@ -62,14 +76,14 @@ pub fn command(args: RunArgs) -> Outcome {
 /// If the server's command is not known, the audit log cannot be opened, or the server
 /// cannot be started.
 pub fn run(options: RunOptions) -> Outcome {
-    let command = options.upstream.command().map_err(Failure::Message)?;
+    let endpoint = options.upstream.endpoint().map_err(Failure::Message)?;
     let server = options
         .server
         .or_else(|| options.upstream.name().map(str::to_owned));
     source::warn_without_server(options.gate.plan(), server.as_deref());
     let plan = options.gate.plan();
     let conversation = conversation_id();
-    let (path, audit) = audit_log(options.audit, &conversation, plan)?;
+    let (path, audit) = audit_log(options.audit, &options.kept, &conversation, plan)?;
     let desk = desk(plan, options.approvals, conversation);
     let of_server = server
         .as_deref()
@@ -80,24 +94,51 @@ pub fn run(options: RunOptions) -> Outcome {
         plan.short_digest(),
         path.display()
     ));
-    let program = PathBuf::from(&command.program);
     let proxy = Proxy {
         gate: options.gate,
         lock: options.lock,
         audit,
         desk,
         server,
-        command,
+        endpoint: endpoint.clone(),
         settings: options.settings,
+        changes: options.changes,
+        metrics: options.metrics,
     };
-    proxy
-        .run()
-        .map_err(|error| Failure::file("start", &program, &error))
+    proxy.run().map_err(|error| match endpoint {
+        Endpoint::Command(command) => Failure::file("start", Path::new(&command.program), &error),
+        Endpoint::Url(_) => Failure::Message(format!("the proxy cannot run: {error}")),
+    })
+}
+
+/// The counters, handed out if the command line wants that.
+pub(super) fn metrics(options: &MetricsOptions) -> Result<Metrics, Failure> {
+    let metrics = Metrics::default();
+    if let Some(address) = options.metrics {
+        let address = metrics.serve(address).map_err(|error| {
+            Failure::Message(format!("cannot hand out metrics at `{address}`: {error}"))
+        })?;
+        note(&format!("counters at http://{address}/metrics"));
+    }
+    Ok(metrics)
+}
+
+/// How the command line wants the audit log kept.
+pub(super) fn kept(options: &AuditOptions) -> audit::Options {
+    audit::Options {
+        rotate: options.audit_rotate,
+        sync: match options.audit_sync {
+            SyncWhen::None => audit::Sync::None,
+            SyncWhen::Line => audit::Sync::Line,
+            SyncWhen::Second => audit::Sync::Second,
+        },
+    }
 }
 
 /// Opens the audit log.
 pub(super) fn audit_log(
     path: Option<PathBuf>,
+    kept: &audit::Options,
     conversation: &str,
     plan: &Plan,
 ) -> Result<(PathBuf, Audit), Failure> {
@@ -105,7 +146,7 @@ pub(super) fn audit_log(
         let why = "there is no home directory for the audit log: name a file with `--audit`";
         Failure::Message(why.to_owned())
     })?;
-    let audit = Audit::open(&path, conversation, &plan.short_digest())
+    let audit = Audit::open_with(&path, conversation, &plan.short_digest(), kept)
         .map_err(|error| Failure::file("write the audit log", &path, &error))?;
     Ok((path, audit))
 }

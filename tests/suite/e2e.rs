@@ -69,6 +69,13 @@ fn a_gateway_shows_each_server_as_it_is() {
     assert!(failures.is_empty(), "{failures}");
 }
 
+/// With the Python SDK's client only.
+#[test]
+fn over_http_it_is_the_same_gateway() {
+    let failures = python("gateway_http");
+    assert!(failures.is_empty(), "{failures}");
+}
+
 /// Runs one scenario with both SDKs.
 fn both(scenario: &str) {
     let failures = python(scenario) + &typescript(scenario);

@@ -307,6 +307,7 @@ impl<J: Judge> Mediator<J> {
 
     fn write_audit(&self, entry: &Entry<'_>) -> bool {
         let written = self.office.audit.borrow_mut().write(entry);
+        self.office.metrics.line(entry, written.is_ok());
         if let Err(error) = &written {
             let error = error.to_string();
             note(format_args!(
@@ -319,6 +320,14 @@ impl<J: Judge> Mediator<J> {
 
     /// Logs and answers a line that holds no call this proxy can judge.
     pub(super) async fn refuse(&self, line: &[u8], answer: &[u8], why: &str) {
+        self.log_refused(line, why);
+        self.client.room().await;
+        self.client.push(answer);
+    }
+
+    /// Logs a line that holds no call this proxy can judge.
+    pub(super) fn log_refused(&self, line: &[u8], why: &str) {
+        // What is refused needs no log line to be safe; that it is missing was said.
         self.write_audit(&Entry {
             call: self.office.next_call(),
             server: self.server.as_deref(),
@@ -334,8 +343,6 @@ impl<J: Judge> Mediator<J> {
             outcome: Outcome::Blocked,
             latency: Duration::ZERO,
         });
-        self.client.room().await;
-        self.client.push(answer);
     }
 
     /// Like [`Mediator::refuse`], with an error for `id`.

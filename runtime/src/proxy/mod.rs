@@ -16,16 +16,21 @@ mod frame;
 mod from_client;
 mod from_server;
 mod gateway;
+mod hiding;
 mod id;
 mod inspect;
 mod judging;
 mod line;
+mod link;
 mod listing;
 mod log;
 mod mediator;
+mod metrics;
 mod outbox;
 mod own;
 mod process;
+mod reload;
+mod remote;
 mod run;
 mod session;
 mod stop;
@@ -35,10 +40,14 @@ mod unix;
 mod upstream;
 
 pub use desk::Desk;
-pub use gateway::{Gateway, Patience};
+pub use gateway::{Gateway, HttpGateway, Limits, Listen, Opened, Opener, Patience, Tokens};
 pub use inspect::{InspectError, inspect};
+pub use link::Endpoint;
 pub use mediator::Settings;
+pub use metrics::Metrics;
 pub use process::ServerCommand;
+pub use reload::{Change, Changes, Watcher, changes};
+pub use remote::HttpServer;
 pub use run::{Proxy, conversation_id};
 
 #[cfg(test)]

@@ -131,6 +131,8 @@ pub(super) struct Front<J> {
     pub shown: Cell<bool>,
     /// It has been shown other lists, by the capability that they belong to.
     pub shown_others: RefCell<HashSet<&'static str>>,
+    /// Bytes of calls that wait for their servers to start.
+    pub kept: Cell<usize>,
     /// Parameters of the last `logging/setLevel`.
     pub level: RefCell<Option<Value>>,
 }
@@ -174,6 +176,7 @@ impl<J: Judge + 'static> Front<J> {
             lists_until: Cell::new(None),
             shown: Cell::new(false),
             shown_others: RefCell::default(),
+            kept: Cell::default(),
             level: RefCell::default(),
         })
     }
@@ -262,7 +265,12 @@ impl<J: Judge + 'static> Front<J> {
         let tools = tools
             .iter()
             .map(|(index, name, tools)| (*index, *name, tools.as_slice()));
-        let changed = self.catalogue.borrow_mut().rebuild(tools);
+        let seats: Vec<J> = self.members.iter().map(|m| (self.seats)(&m.name)).collect();
+        let hides = |server: usize, tool: &str| {
+            let seat = seats.get(server);
+            seat.is_some_and(|seat| seat.hides(tool))
+        };
+        let changed = self.catalogue.borrow_mut().rebuild(tools, hides);
         if changed && self.shown.get() {
             self.client()
                 .push(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
