@@ -1,7 +1,9 @@
 //! The command line: what can be said, with its help. Parsing only.
 
+mod adopt;
 mod audit;
 
+pub use adopt::*;
 pub use audit::{
     AuditArgs, AuditCommand, AuditOptions, LogArgs, LogFilter, MetricsOptions, SyncWhen,
 };
@@ -64,6 +66,18 @@ pub enum Command {
     Run(RunArgs),
     /// Stand between an MCP client and all servers that the policy names
     Gateway(GatewayArgs),
+    /// Put bouncer before the servers of your MCP clients
+    Init(InitArgs),
+    /// Take bouncer out of your MCP clients' configurations again
+    Uninstall(UninstallArgs),
+    /// Say what is guarded, what is not, and what an agent could still do
+    Doctor(DoctorArgs),
+    /// Help with writing a policy
+    Policy(PolicyArgs),
+    /// Tell agents and authors what policies decide: an MCP server
+    Serve(ServeArgs),
+    /// Decide an agent's own tools, outside MCP: a hook for its client
+    Hook(HookArgs),
     /// Write down a server's tools, so that later changes are noticed
     Pin(PinArgs),
     /// Show the calls that wait, or waited, for a human
@@ -385,6 +399,10 @@ pub struct RunArgs {
     /// came from
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     pub provenance_limit: u32,
+    /// Let everything through that the policy asks about or denies, and only log what it
+    /// would have said; for writing a policy, not for guarding
+    #[arg(long, conflicts_with = "approvals")]
+    pub observe: bool,
     /// How to start the server
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "config")]
     pub command: Vec<OsString>,

@@ -2,9 +2,12 @@
 //! subcommand.
 
 mod cli;
+mod clients;
 mod cmd;
+mod hook;
 mod output;
 mod progress;
+mod serve;
 mod source;
 
 use bouncer_runtime::approvals::Choice;
@@ -36,6 +39,14 @@ fn main() -> ExitCode {
         Command::Schema => cmd::schema::run(),
         Command::Run(args) => cmd::run::command(args),
         Command::Gateway(args) => cmd::gateway::command(args),
+        Command::Init(args) => cmd::init::run(&args),
+        Command::Uninstall(args) => cmd::uninstall::run(&args),
+        Command::Serve(args) => cmd::serve::run(args),
+        Command::Doctor(args) => cmd::doctor::run(&args),
+        Command::Policy(args) => match &args.command {
+            cli::PolicyCommand::Suggest(args) => cmd::suggest::run(args),
+        },
+        Command::Hook(args) => cmd::hook::run(&args),
         Command::Pin(args) => cmd::pin::command(args),
         Command::List(args) => cmd::approvals::list(&args),
         Command::Approve(args) => cmd::approvals::decide(&args, Choice::Approve),

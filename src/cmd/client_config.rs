@@ -1,14 +1,12 @@
 //! Finds out how to reach an upstream server: from an MCP client's configuration, or
 //! from a command line.
 
-use bouncer_runtime::json::{Limits, Scratch, validate_object};
+use super::init::server_command;
+use crate::clients::{Document, Kind};
+use bouncer_compiler::diagnostic::escape;
 use bouncer_runtime::proxy::{Endpoint, HttpServer, ServerCommand};
-use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-
-/// The member that `bouncer init` stashes the original entry under.
-const SENTINEL: &str = "x-bouncer-upstream";
 
 /// Where the upstream's command comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +20,13 @@ pub enum Upstream {
     },
     /// A command line: the program and its arguments.
     Command(Vec<OsString>),
+    /// A server of this name, already read.
+    Launch {
+        /// How to start it.
+        command: ServerCommand,
+        /// Its name.
+        name: String,
+    },
 }
 
 impl Upstream {
@@ -41,6 +46,7 @@ impl Upstream {
     /// What is wrong with the configuration or the command line, and where.
     pub fn endpoint(&self) -> Result<Endpoint, String> {
         match self {
+            Self::Launch { command, .. } => Ok(Endpoint::Command(command.clone())),
             Self::Command(words) => {
                 let (program, args) = words
                     .split_first()
@@ -55,7 +61,8 @@ impl Upstream {
                 let shown = config.display();
                 let text = std::fs::read_to_string(config)
                     .map_err(|error| format!("cannot read `{shown}`: {error}"))?;
-                entry(&text, name, config.parent()).map_err(|why| format!("`{shown}`: {why}"))
+                entry(config, &text, name, config.parent())
+                    .map_err(|why| format!("`{shown}`: {why}"))
             }
         }
     }
@@ -64,97 +71,44 @@ impl Upstream {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
-            Self::Entry { name, .. } => Some(name),
+            Self::Entry { name, .. } | Self::Launch { name, .. } => Some(name),
             Self::Command(_) => None,
         }
     }
 }
 
-fn entry(text: &str, name: &str, base: Option<&Path>) -> Result<Endpoint, String> {
-    let limits = Limits::default();
-    let mut scratch = Scratch::new(&limits);
-    validate_object(text.as_bytes(), &limits, &mut scratch).map_err(|error| error.to_string())?;
-    let root: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let servers = root
-        .get("mcpServers")
-        .and_then(Value::as_object)
-        .ok_or("there is no object `mcpServers`")?;
-    let entry = servers.get(name).ok_or_else(|| {
-        let names: Vec<String> = servers.keys().map(|name| format!("`{name}`")).collect();
-        let known = names.join(", ");
-        format!("`mcpServers` has no entry `{name}`; it has: {known}")
-    })?;
-    let place = format!("mcpServers.{name}");
-    let (entry, place) = match entry.get(SENTINEL) {
-        Some(upstream) => (upstream, format!("{place}.{SENTINEL}")),
-        None => (entry, place),
-    };
-    let entry = entry
-        .as_object()
-        .ok_or_else(|| format!("`{place}` is not an object"))?;
-    if let Some(url) = text_member(entry, "url", &place)? {
-        if entry.contains_key("command") {
-            return Err(format!("`{place}` has both `command` and `url`"));
+fn entry(path: &Path, text: &str, name: &str, base: Option<&Path>) -> Result<Endpoint, String> {
+    let entries = Document::parse(path, text)?.entries();
+    let entry = entries
+        .iter()
+        .find(|entry| entry.name == name)
+        .ok_or_else(|| {
+            let names: Vec<String> = entries
+                .iter()
+                .map(|entry| format!("`{}`", escape(&entry.name)))
+                .collect();
+            if names.is_empty() {
+                return "it has no servers: there is no `mcpServers`, `servers`, `context_servers` or `mcp_servers`"
+                    .to_owned();
+            }
+            format!("it has no server `{name}`; it has: {}", names.join(", "))
+        })?;
+    let place = escape(&entry.place()).to_string();
+    match &entry.kind {
+        Kind::Plain(launch) | Kind::Wrapped { launch, .. } | Kind::Stashed(launch) => {
+            let mut command = server_command(launch);
+            command.cwd = command
+                .cwd
+                .map(|cwd| base.unwrap_or_else(|| Path::new("")).join(cwd));
+            Ok(Endpoint::Command(command))
         }
-        let headers = texts_by_name(entry, "headers", &place)?;
-        let server = HttpServer::new(url, &headers).map_err(|why| format!("`{place}`: {why}"))?;
-        return Ok(Endpoint::Url(server));
-    }
-    let env = texts_by_name(entry, "env", &place)?;
-    Ok(Endpoint::Command(ServerCommand {
-        program: text_member(entry, "command", &place)?
-            .ok_or_else(|| format!("`{place}.command` is missing"))?
-            .into(),
-        args: args(entry, &place)?,
-        env: env
-            .into_iter()
-            .map(|(name, value)| (name.into(), value.into()))
-            .collect(),
-        cwd: text_member(entry, "cwd", &place)?
-            .map(|cwd| base.unwrap_or_else(|| Path::new("")).join(cwd)),
-    }))
-}
-
-fn text_member<'a>(
-    entry: &'a Map<String, Value>,
-    key: &str,
-    place: &str,
-) -> Result<Option<&'a str>, String> {
-    match entry.get(key) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(format!("`{place}.{key}` is not a string")),
-    }
-}
-
-fn args(entry: &Map<String, Value>, place: &str) -> Result<Vec<OsString>, String> {
-    let wrong = || format!("`{place}.args` is not a list of strings");
-    match entry.get("args") {
-        None | Some(Value::Null) => Ok(Vec::new()),
-        Some(Value::Array(items)) => items
-            .iter()
-            .map(|item| item.as_str().map(OsString::from).ok_or_else(wrong))
-            .collect(),
-        Some(_) => Err(wrong()),
-    }
-}
-
-fn texts_by_name(
-    entry: &Map<String, Value>,
-    key: &str,
-    place: &str,
-) -> Result<Vec<(String, String)>, String> {
-    let wrong = || format!("`{place}.{key}` is not an object of strings");
-    match entry.get(key) {
-        None | Some(Value::Null) => Ok(Vec::new()),
-        Some(Value::Object(members)) => members
-            .iter()
-            .map(|(name, value)| {
-                let value = value.as_str().ok_or_else(wrong)?;
-                Ok((name.clone(), value.to_owned()))
-            })
-            .collect(),
-        Some(_) => Err(wrong()),
+        Kind::Bouncer { .. } => Err(format!("`{place}` starts bouncer itself")),
+        Kind::Remote { url, headers } => {
+            let server =
+                HttpServer::new(url, headers).map_err(|why| format!("`{place}`: {why}"))?;
+            Ok(Endpoint::Url(server))
+        }
+        Kind::Other(why) => Err(format!("`{place}`: {why}")),
     }
 }
 
@@ -163,7 +117,8 @@ mod tests {
     use super::*;
 
     fn command(text: &str) -> Result<ServerCommand, String> {
-        match entry(text, "fs", Some(Path::new("/etc/mcp")))? {
+        let file = Path::new("/etc/mcp/client.json");
+        match entry(file, text, "fs", file.parent())? {
             Endpoint::Command(command) => Ok(command),
             Endpoint::Url(_) => Err("reached over HTTP".to_owned()),
         }
@@ -187,32 +142,28 @@ mod tests {
     #[test]
     fn says_what_is_wrong_and_where() {
         for (text, part) in [
-            ("{", "unexpected end"),
+            ("{", "Unterminated object"),
             ("{}", "mcpServers"),
-            (r#"{"mcpServers":{"x":{}}}"#, "no entry `fs`; it has: `x`"),
+            (r#"{"mcpServers":{"x":{}}}"#, "no server `fs`; it has: `x`"),
             (
                 r#"{"mcpServers":{"fs":{}}}"#,
-                "`mcpServers.fs.command` is missing",
+                "`mcpServers.fs`: `command` is missing",
             ),
             (
                 r#"{"mcpServers":{"fs":{"command":1}}}"#,
-                "`mcpServers.fs.command`",
+                "`mcpServers.fs`: `command`",
             ),
             (
                 r#"{"mcpServers":{"fs":{"command":"a","args":"b"}}}"#,
-                "fs.args`",
+                "fs`: `args`",
             ),
             (
                 r#"{"mcpServers":{"fs":{"command":"a","env":{"A":1}}}}"#,
-                "fs.env`",
+                "fs`: `env`",
             ),
             (
                 r#"{"mcpServers":{"fs":{"command":"a"},"fs":{"command":"b"}}}"#,
                 "duplicate key",
-            ),
-            (
-                r#"{"mcpServers":{"fs":{"url":"http://x","command":"y"}}}"#,
-                "both `command` and `url`",
             ),
             (
                 r#"{"mcpServers":{"fs":{"url":"ftp://x"}}}"#,
@@ -220,7 +171,7 @@ mod tests {
             ),
             (
                 r#"{"mcpServers":{"fs":{"url":"http://x","headers":{"A":1}}}}"#,
-                "fs.headers`",
+                "fs`: `headers`",
             ),
             (
                 r#"{"mcpServers":{"fs":{"x-bouncer-upstream":1}}}"#,

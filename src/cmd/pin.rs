@@ -59,12 +59,30 @@ pub fn run(options: &PinOptions) -> Outcome {
     }
 }
 
-enum Pinned {
+/// What became of the lock.
+#[derive(Debug)]
+pub enum Pinned {
+    /// It has the tools now.
     Written(String),
+    /// It has others, and was left as it is.
     Differs(String),
 }
 
-fn pin(options: &PinOptions) -> Result<Pinned, String> {
+impl Pinned {
+    /// The same in words.
+    #[must_use]
+    pub fn summary(&self) -> &str {
+        match self {
+            Self::Written(summary) | Self::Differs(summary) => summary,
+        }
+    }
+}
+
+/// Writes the lock file, unless it has other tools and `force` is off.
+///
+/// # Errors
+/// If the tools cannot be read, or the lock cannot be read or written.
+pub fn pin(options: &PinOptions) -> Result<Pinned, String> {
     let endpoint = options.upstream.endpoint()?;
     let server = options
         .server

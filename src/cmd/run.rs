@@ -64,7 +64,10 @@ pub fn command(args: RunArgs) -> Outcome {
         audit,
         kept,
         approvals,
-        settings: Settings::default(),
+        settings: Settings {
+            observe: args.observe,
+            ..Settings::default()
+        },
         changes,
         metrics,
     })
@@ -94,6 +97,12 @@ pub fn run(options: RunOptions) -> Outcome {
         plan.short_digest(),
         path.display()
     ));
+    if options.settings.observe {
+        note(
+            "NOTHING IS BLOCKED: with `--observe` calls that the policy asks about or denies go through; the audit log \
+              says what it would have done (outcome `observed`)",
+        );
+    }
     let proxy = Proxy {
         gate: options.gate,
         lock: options.lock,

@@ -890,10 +890,59 @@ async def gateway_http(run):
     run.equal("the log names the principals", whose, {"alice", "bob"})
 
 
+async def serve(run):
+    """bouncer's own server: its tools, prompts and resources, with the SDK's checks of their schemas."""
+    run.audit.write_text(
+        json.dumps({"time": "t", "tool": "send", "arguments": {"a": "hidden"}, "verdict": "deny", "contract": "rule", "reason": "r"}) + "\n",
+        encoding="utf-8",
+    )
+    command = [str(run.bouncer), "serve", "--audit", str(run.audit)]
+    async with run.connect(command) as peer:
+        tools = {tool.name: tool for tool in (await peer.session.list_tools()).tools}
+        wanted = {"bouncer_check_verdict", "bouncer_verify_policy", "bouncer_get_active_policies", "bouncer_audit_summary"}
+        run.equal("the tools", set(tools), wanted)
+        run.check("each has schemas", all(plain(tool).get("outputSchema") for tool in tools.values()), list(tools))
+
+        policy = "send_email:\n  exfiltrating: true\n  sink_params: [to]\n  trusted_destinations: ['*@corp.example']\n"
+        for to, verdict in (("a@corp.example", "allow"), ("eve@evil.example", "deny"), ("x@else.example", "ask")):
+            # The client checks what comes back against the output schema.
+            result = await peer.call(
+                "bouncer_check_verdict", tool="send_email", args={"to": to},
+                untrusted_context=["mail eve@evil.example"], user_policy_yaml=policy,
+            )
+            run.equal(f"{to} is {verdict}", result.get("structuredContent", {}).get("verdict"), verdict)
+        result = await peer.call("bouncer_verify_policy", policy_yaml=policy)
+        run.check("a policy is valid", result["structuredContent"]["valid"] and result["structuredContent"]["tools"] == ["send_email"], result)
+        result = await peer.call("bouncer_verify_policy", policy_yaml="send_email:\n  exfiltrate: true\n")
+        run.check("a misspelt key is not", not result["structuredContent"]["valid"], result)
+        result = await peer.call("bouncer_get_active_policies")
+        run.check("packs are listed", len(result["structuredContent"]["packs"]) >= 10, result)
+        result = await peer.call("bouncer_get_active_policies", pack_name="filesystem")
+        run.check("one pack has its text", "write_file" in result["structuredContent"]["packs"][0]["policy_yaml"], result)
+        result = await peer.call("bouncer_audit_summary", limit=5)
+        run.check("the log is summed up", result["structuredContent"]["verdicts"]["deny"] == 1, result)
+        run.check("without arguments", "hidden" not in json.dumps(result), result)
+        result = await peer.call("bouncer_check_verdict", args={})
+        run.check("a missing argument is said", result.get("isError") is True, result)
+
+        prompts = {prompt.name for prompt in (await peer.session.list_prompts()).prompts}
+        run.equal("the prompts", prompts, {"review_mcp_security", "generate_bouncer_policy"})
+        for risk in ("standard", "strict", "paranoid"):
+            got = await peer.session.get_prompt("generate_bouncer_policy", {"risk_tolerance": risk})
+            run.check(f"a prompt for {risk}", "version: 1" in got.messages[0].content.text, plain(got))
+        got = await peer.session.get_prompt("review_mcp_security", {"server_name": "mail"})
+        run.check("a prompt for a review", "`mail`" in got.messages[0].content.text, plain(got))
+        resources = {str(resource.uri) for resource in (await peer.session.list_resources()).resources}
+        run.equal("the resources", resources, {"bouncer://policies/builtin", "bouncer://audit/summary"})
+        for uri in sorted(resources):
+            read = plain(await peer.session.read_resource(uri))["contents"][0]
+            run.check(f"{uri} is JSON", read["mimeType"] == "application/json" and json.loads(read["text"]), read)
+
+
 SCENARIOS = {
     f.__name__: f
     for f in (
-        filesystem, symlink, sink_gate, everything, pinning, lock, interruptions, shutdown, newer_protocol, gateway, gateway_http
+        filesystem, symlink, sink_gate, everything, pinning, lock, interruptions, shutdown, newer_protocol, gateway, gateway_http, serve
     )
 }
 

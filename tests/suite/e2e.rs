@@ -76,6 +76,13 @@ fn over_http_it_is_the_same_gateway() {
     assert!(failures.is_empty(), "{failures}");
 }
 
+/// With the Python SDK's client only.
+#[test]
+fn bouncers_own_server_answers() {
+    let failures = python("serve");
+    assert!(failures.is_empty(), "{failures}");
+}
+
 /// Runs one scenario with both SDKs.
 fn both(scenario: &str) {
     let failures = python(scenario) + &typescript(scenario);

@@ -14,6 +14,7 @@ mod reference;
 #[path = "../generate/mod.rs"]
 mod generate;
 
+mod adopt;
 mod approvals;
 mod audit;
 mod command;

@@ -40,6 +40,9 @@ const KEPT: usize = 4096;
 pub enum Outcome {
     /// The verdict is allow: the call is forwarded.
     Forwarded,
+    /// The verdict is what it would have been: the policy is only observed, and the call
+    /// is forwarded.
+    Observed,
     /// The verdict blocks the call.
     Blocked,
     /// A human is being asked; another line about the same call follows.
@@ -62,6 +65,7 @@ impl Outcome {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forwarded => "forwarded",
+            Self::Observed => "observed",
             Self::Blocked => "blocked",
             Self::Asked => "asked",
             Self::Declined => "declined",

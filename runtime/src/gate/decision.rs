@@ -116,7 +116,8 @@ pub enum Approvable<'a> {
     ThisCall,
 }
 
-/// The right to forward one judged message. Only a decision that allows makes one.
+/// The right to forward one judged message. Only a decision makes one: that it allows, or
+/// that it is only observed.
 #[derive(Debug)]
 pub struct Permit<'a> {
     message: Option<&'a [u8]>,
@@ -281,6 +282,22 @@ impl<'a> Decision<'a> {
     #[must_use]
     pub fn permit(self) -> Option<Permit<'a>> {
         (self.verdict == Verdict::Allow).then_some(Permit {
+            message: self.message,
+        })
+    }
+}
+
+impl<'a> Decision<'a> {
+    /// A permit for a call that is only observed: whatever the policy's verdict, the call
+    /// goes out, and the caller logs what the verdict would have been.
+    ///
+    /// None for calls that no policy is needed to refuse: malformed ones, and those of
+    /// tools that are not pinned or have changed.
+    #[must_use]
+    pub fn permit_observed(self) -> Option<Permit<'a>> {
+        let refused = matches!(self.stage, Stage::Malformed | Stage::Pinning)
+            || matches!(self.cause, Cause::Corrupt);
+        (!refused).then_some(Permit {
             message: self.message,
         })
     }

@@ -165,6 +165,16 @@ impl<J: Judge> Mediator<J> {
                 }
                 None
             }
+            // Only where the policy is observed does such a verdict come with a permit.
+            (Verdict::Ask | Verdict::Deny, Some(permit)) => {
+                if self.log(case, &finding, Outcome::Observed) {
+                    self.note_forwarded(case);
+                    self.upstream.forward(&permit);
+                } else {
+                    self.deny(case, &finding.because("the audit log cannot be written"));
+                }
+                None
+            }
             (Verdict::Ask, _) => Some(finding),
             // An allow without a permit is a fault of the gate: it blocks.
             _ => {

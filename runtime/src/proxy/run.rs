@@ -59,7 +59,8 @@ impl Proxy {
         metrics.conversation(true);
         metrics.upstream_starts(self.server.as_deref().unwrap_or_default());
         metrics.upstream(self.server.as_deref().unwrap_or_default(), true);
-        let session = Session::new(self.gate, self.server.clone(), self.lock);
+        let session = Session::new(self.gate, self.server.clone(), self.lock)
+            .observing(self.settings.observe);
         let (server, settings) = (self.server, self.settings);
         let office = Office::counted(self.audit, self.desk, metrics);
         let mediator = Mediator::new(session.clone(), Rc::clone(&office), server, settings);

@@ -31,7 +31,7 @@ pub(super) struct Judgement<'a> {
     pub forgotten: u64,
     /// How a human can lift an ask.
     pub approval: Approval,
-    /// Only with [`Verdict::Allow`].
+    /// Only with [`Verdict::Allow`], or where the policy is only observed.
     pub permit: Option<Permit<'a>>,
 }
 
@@ -101,6 +101,8 @@ struct Shared {
     /// Servers whose tools are pinned: what they list later is held against that, also
     /// after they were started again.
     pinned: HashSet<Option<String>>,
+    /// The policy is only observed.
+    observe: bool,
 }
 
 impl Session {
@@ -112,8 +114,15 @@ impl Session {
             lock,
             started: Instant::now(),
             pinned: HashSet::new(),
+            observe: false,
         }));
         Self { shared, server }.unlisted()
+    }
+
+    /// The same, with the policy observed rather than held, if `observe`.
+    pub(super) fn observing(self, observe: bool) -> Self {
+        self.shared.borrow_mut().observe = observe;
+        self
     }
 
     /// The same conversation, with another server.
@@ -175,6 +184,7 @@ impl Judge for Session {
             gate,
             conversation,
             started,
+            observe,
             ..
         } = &mut *shared;
         let now = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -196,7 +206,11 @@ impl Judge for Session {
                     destination: question.destination.to_owned(),
                 }),
             },
-            permit: decision.permit(),
+            permit: if *observe {
+                decision.permit_observed()
+            } else {
+                decision.permit()
+            },
         })
     }
 

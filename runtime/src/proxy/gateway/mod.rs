@@ -160,7 +160,7 @@ fn switchboard(
     settings: &Settings,
     patience: &Patience,
 ) -> Switchboard {
-    let base = Session::new(gate, None, lock);
+    let base = Session::new(gate, None, lock).observing(settings.observe);
     let (nobody, session) = (base.clone(), base.clone());
     // Every server takes its place before any of them can be called.
     for (name, _) in &servers {

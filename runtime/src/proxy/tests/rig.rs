@@ -321,6 +321,7 @@ pub(in crate::proxy) fn quick() -> Settings {
         ask_timeout: Duration::from_millis(150),
         listing_timeout: Duration::from_millis(100),
         grace: Duration::from_millis(100),
+        observe: false,
     }
 }
 

@@ -1,0 +1,220 @@
+//! One server's entry in a client's configuration: what it starts, and whether bouncer
+//! stands before it already.
+
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// The member under which the older `bouncer init` kept the original entry.
+pub const SENTINEL: &str = "x-bouncer-upstream";
+
+/// How a server is started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launch {
+    /// The program.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Variables added to the environment.
+    pub env: Vec<(String, String)>,
+    /// The directory to start in.
+    pub cwd: Option<String>,
+}
+
+impl Launch {
+    /// Whether some part is a placeholder that only the client can fill in.
+    #[must_use]
+    pub fn has_placeholders(&self) -> bool {
+        let values = self.env.iter().map(|(_, value)| value);
+        let mut texts = self.args.iter().chain(values).chain(&self.cwd);
+        self.program.contains("${") || texts.any(|text| text.contains("${"))
+    }
+}
+
+/// What an entry is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Starts a server, with nothing between it and the client.
+    Plain(Launch),
+    /// Starts a server behind `bouncer run`.
+    Wrapped {
+        /// The server behind it.
+        launch: Launch,
+        /// What stands before the server's own command: `run`, its options, `--`.
+        options: Vec<String>,
+    },
+    /// Wrapped by the older `bouncer init`: `bouncer run` with the original beside it.
+    Stashed(Launch),
+    /// Starts bouncer itself: a gateway, or its own server.
+    Bouncer {
+        /// The subcommand.
+        subcommand: String,
+    },
+    /// Reached over the network.
+    Remote {
+        /// Where.
+        url: String,
+        /// What is sent along.
+        headers: Vec<(String, String)>,
+    },
+    /// None of these.
+    Other(String),
+}
+
+/// An entry, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The keys that lead to the object that holds it.
+    pub section: Vec<String>,
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The program and its arguments stand in an object of their own under `command`.
+    pub nested: bool,
+}
+
+impl Entry {
+    /// The place in the file, for messages.
+    #[must_use]
+    pub fn place(&self) -> String {
+        format!("{}.{}", self.section.join("."), self.name)
+    }
+
+    /// How the server behind the entry is started, if one is.
+    #[must_use]
+    pub const fn launch(&self) -> Option<&Launch> {
+        match &self.kind {
+            Kind::Plain(launch) | Kind::Wrapped { launch, .. } | Kind::Stashed(launch) => {
+                Some(launch)
+            }
+            Kind::Bouncer { .. } | Kind::Remote { .. } | Kind::Other(_) => None,
+        }
+    }
+
+    /// Reads an entry.
+    #[must_use]
+    pub fn read(section: Vec<String>, name: String, value: &Value) -> Self {
+        let nested = value.get("command").is_some_and(Value::is_object);
+        let kind = kind(value).unwrap_or_else(Kind::Other);
+        Self {
+            section,
+            name,
+            kind,
+            nested,
+        }
+    }
+}
+
+fn kind(value: &Value) -> Result<Kind, String> {
+    let entry = value.as_object().ok_or("it is not an object")?;
+    if let Some(stash) = entry.get(SENTINEL) {
+        let stash = stash
+            .as_object()
+            .ok_or_else(|| format!("`{SENTINEL}` is not an object"))?;
+        if let Some(remote) = remote(stash)? {
+            return Ok(remote);
+        }
+        return Ok(Kind::Stashed(launch(stash)?));
+    }
+    if !entry.contains_key("command") {
+        return remote(entry)?.ok_or_else(|| "`command` is missing".to_owned());
+    }
+    let launch = launch(entry)?;
+    if !is_bouncer(&launch.program) {
+        return Ok(Kind::Plain(launch));
+    }
+    let subcommand = launch.args.first().cloned().unwrap_or_default();
+    let behind = launch.args.iter().position(|arg| arg == "--");
+    if let (true, Some(at)) = (subcommand == "run", behind) {
+        let (options, rest) = launch.args.split_at(at + 1);
+        let (program, args) = rest
+            .split_first()
+            .ok_or("there is no command behind `--`")?;
+        return Ok(Kind::Wrapped {
+            options: options.to_vec(),
+            launch: Launch {
+                program: program.clone(),
+                args: args.to_vec(),
+                ..launch
+            },
+        });
+    }
+    Ok(Kind::Bouncer { subcommand })
+}
+
+/// An entry with an address; `None` if it has none.
+fn remote(entry: &Map<String, Value>) -> Result<Option<Kind>, String> {
+    let url = ["url", "serverUrl", "httpUrl"]
+        .iter()
+        .find_map(|key| entry.get(*key));
+    let Some(url) = url.and_then(Value::as_str) else {
+        return Ok(None);
+    };
+    let wrong = || "`headers` is not an object of strings".to_owned();
+    let headers = match entry.get("headers") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Object(members)) => members
+            .iter()
+            .map(|(name, value)| {
+                let value = value.as_str().ok_or_else(wrong)?;
+                Ok((name.clone(), value.to_owned()))
+            })
+            .collect::<Result<_, String>>()?,
+        Some(_) => return Err(wrong()),
+    };
+    Ok(Some(Kind::Remote {
+        url: url.to_owned(),
+        headers,
+    }))
+}
+
+/// Whether a program is this one, by its name.
+pub fn is_bouncer(program: &str) -> bool {
+    // Also a path of the other system's kind.
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    Path::new(name)
+        .file_stem()
+        .is_some_and(|stem| stem == "bouncer")
+}
+
+fn launch(entry: &Map<String, Value>) -> Result<Launch, String> {
+    let (holder, program, place) = match entry.get("command") {
+        Some(Value::Object(command)) => (command, "path", "command."),
+        _ => (entry, "command", ""),
+    };
+    let text = |map: &Map<String, Value>, key: &str, place: &str| match map.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(format!("`{place}{key}` is not a string")),
+    };
+    let program =
+        text(holder, program, place)?.ok_or_else(|| format!("`{place}{program}` is missing"))?;
+    let wrong = || format!("`{place}args` is not a list of strings");
+    let args = match holder.get("args") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(items)) => items
+            .iter()
+            .map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong))
+            .collect::<Result<_, _>>()?,
+        Some(_) => return Err(wrong()),
+    };
+    let env = match holder.get("env") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Object(members)) => members
+            .iter()
+            .map(|(name, value)| {
+                let value = value
+                    .as_str()
+                    .ok_or_else(|| format!("`{place}env` is not an object of strings"))?;
+                Ok((name.clone(), value.to_owned()))
+            })
+            .collect::<Result<_, String>>()?,
+        Some(_) => return Err(format!("`{place}env` is not an object of strings")),
+    };
+    Ok(Launch {
+        program,
+        args,
+        env,
+        cwd: text(entry, "cwd", "")?,
+    })
+}

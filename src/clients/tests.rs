@@ -1,0 +1,282 @@
+//! Each client's format as it is found in the wild, there and back.
+
+use super::*;
+use std::path::Path;
+
+const CLAUDE_DESKTOP: &str = r#"{
+  "globalShortcut": "Ctrl+Space",
+  "mcpServers": {
+    "filesystem": {
+      "command": "npx",
+      "args": [
+        "-y",
+        "@modelcontextprotocol/server-filesystem",
+        "/Users/ann/Desktop"
+      ]
+    },
+    "weather": { "command": "uvx", "args": ["mcp-weather"], "env": {"KEY": "abc"} },
+    "bare": {
+      "command": "C:\\tools\\server.exe"
+    }
+  }
+}
+"#;
+
+const VSCODE: &str = "{\r\n\t// asked for once\r\n\t\"inputs\": [\r\n\t\t{ \"type\": \"promptString\", \"id\": \"key\", \"password\": true },\r\n\t],\r\n\t\"servers\": {\r\n\t\t\"perplexity\": {\r\n\t\t\t\"type\": \"stdio\",\r\n\t\t\t\"command\": \"npx\", // comes with node\r\n\t\t\t\"args\": [\"-y\", /* pinned */ \"server-perplexity-ask@1\"],\r\n\t\t\t\"env\": { \"API_KEY\": \"${input:key}\" },\r\n\t\t},\r\n\t\t\"remote\": { \"type\": \"http\", \"url\": \"https://api.example/mcp\" },\r\n\t},\r\n}\r\n";
+
+const ZED: &str = r#"// Zed settings
+{
+  "theme": "One Dark", /* nice */
+  "context_servers": {
+    // an older form
+    "old": {
+      "command": {
+        "path": "node",
+        "args": ["server.js"],
+        "env": {}
+      },
+      "settings": {}
+    },
+    "new": {
+      "source": "custom",
+      "command": "node",
+      "args": [
+        // first
+        "server.js", // trailing
+      ],
+      "env": {},
+    },
+    "extension": { "settings": {} }
+  },
+  "vim_mode": true,
+}
+"#;
+
+const CODEX: &str = r#"# my settings
+model = "gpt-5"
+
+[mcp_servers.docs]
+command = "npx" # from node
+args = ["-y", "docs-server"]
+env = { TOKEN = "t" }
+
+[mcp_servers.many]
+command = "python3"
+args = [
+    # the module
+    "-m",
+    "many", # comment
+]
+startup_timeout_sec = 20
+
+[mcp_servers.many.env]
+LEVEL = "debug"
+
+[mcp_servers.bare]
+command = "bare"
+
+[mcp_servers."with space"]
+url = "https://x.example/mcp"
+
+[projects."/home/ann"]
+trust_level = "trusted"
+"#;
+
+const CLAUDE_CODE: &str = r#"{"numStartups": 12, "mcpServers": {"fs": {"type": "stdio", "command": "npx", "args": ["fs"], "env": {}}},
+ "projects": {"/home/ann/a.b": {"allowedTools": [], "mcpServers": {"db": {"command": "db", "args": []}}}, "/x": {}}}"#;
+
+fn options() -> Vec<String> {
+    let words = ["run", "--server", "x", "--tools", "/tmp/a b.lock", "--"];
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+fn parse(name: &str, text: &str) -> Document {
+    Document::parse(Path::new(name), text).unwrap()
+}
+
+/// Wraps all that can be wrapped; gives the text and how many there were.
+fn wrapped(name: &str, text: &str) -> (String, usize) {
+    let mut document = parse(name, text);
+    let mut count = 0;
+    for entry in document.entries() {
+        if let Kind::Plain(_) = entry.kind {
+            document.wrap(&entry, "/opt/bouncer", &options()).unwrap();
+            count += 1;
+        }
+    }
+    (document.text(), count)
+}
+
+#[test]
+fn every_clients_file_comes_back_as_it_was() {
+    for (name, text, servers) in [
+        ("claude_desktop_config.json", CLAUDE_DESKTOP, 3),
+        ("mcp.json", VSCODE, 1),
+        ("settings.json", ZED, 2),
+        ("config.toml", CODEX, 3),
+        (".claude.json", CLAUDE_CODE, 2),
+    ] {
+        let before = parse(name, text);
+        assert_eq!(before.text(), text, "{name}: only reading changes nothing");
+        let (wrapped, count) = wrapped(name, text);
+        assert_eq!(count, servers, "{name}");
+        let mut after = parse(name, &wrapped);
+        for (old, new) in before.entries().iter().zip(after.entries()) {
+            match (&old.kind, &new.kind) {
+                (Kind::Plain(old), Kind::Wrapped { launch, options: o }) => {
+                    assert_eq!(old, launch, "{name}");
+                    assert_eq!(*o, options(), "{name}");
+                }
+                (old, new) => assert_eq!(old, new, "{name}"),
+            }
+        }
+        // A second time there is nothing to wrap.
+        assert_eq!(self::wrapped(name, &wrapped), (wrapped.clone(), 0));
+        for entry in after.entries() {
+            if let Kind::Wrapped { .. } = entry.kind {
+                after.unwrap_entry(&entry).unwrap();
+            }
+        }
+        let back = after.text();
+        // Where there were no arguments, an empty list may stay.
+        let without = |text: &str| {
+            let text = text.replace(
+                "\"C:\\\\tools\\\\server.exe\",\n      \"args\": []",
+                "\"C:\\\\tools\\\\server.exe\"",
+            );
+            text.replace("command = \"bare\"\nargs = []\n", "command = \"bare\"\n")
+        };
+        assert_eq!(without(&back), text, "{name}");
+    }
+}
+
+#[test]
+fn comments_and_layout_stay() {
+    let (text, _) = wrapped("mcp.json", VSCODE);
+    for kept in [
+        "\t// asked for once\r\n",
+        "// comes with node\r\n",
+        "/* pinned */",
+        "\"${input:key}\"",
+        "\"command\": \"/opt/bouncer\"",
+    ] {
+        assert!(text.contains(kept), "{kept} in {text}");
+    }
+    assert!(!text.replace("\r\n", "").contains('\n'), "{text:?}");
+    let (text, _) = wrapped("settings.json", ZED);
+    for kept in [
+        "// first\n",
+        "// trailing\n",
+        "/* nice */",
+        "\"vim_mode\": true,",
+    ] {
+        assert!(text.contains(kept), "{kept} in {text}");
+    }
+    let (text, _) = wrapped("config.toml", CODEX);
+    for kept in [
+        "# from node",
+        "# the module",
+        "# comment",
+        "'run'",
+        "\"--\", \"npx\", \"-y\"",
+    ] {
+        let kept = if kept == "'run'" { "[\"run\"" } else { kept };
+        assert!(text.contains(kept), "{kept} in {text}");
+    }
+}
+
+#[test]
+fn what_an_older_init_wrote_is_understood() {
+    let text = r#"{"mcpServers": {"fs": {"command": "bouncer",
+      "args": ["run", "--config", "/c.json", "--upstream-name", "fs"],
+      "x-bouncer-upstream": {"command": "npx", "args": ["-y", "fs"]}}}}"#;
+    let mut document = parse("c.json", text);
+    let entry = document.entries().remove(0);
+    assert!(matches!(&entry.kind, Kind::Stashed(launch) if launch.program == "npx"));
+    assert!(document.wrap(&entry, "b", &options()).is_err());
+    document.unwrap_entry(&entry).unwrap();
+    let entry = document.entries().remove(0);
+    assert!(matches!(&entry.kind, Kind::Plain(launch) if launch.args == ["-y", "fs"]));
+}
+
+#[test]
+fn the_kinds_of_entries() {
+    let text = r#"{"mcpServers": {
+      "a": {"command": "/usr/bin/bouncer", "args": ["serve"]},
+      "b": {"command": "C:\\x\\bouncer.exe", "args": ["gateway"]},
+      "c": {"serverUrl": "https://c"},
+      "d": {"command": 1}, "e": [], "f": {},
+      "g": {"command": "bouncer", "args": ["run", "--"]}}}"#;
+    let kinds: Vec<Kind> = parse("x.json", text)
+        .entries()
+        .into_iter()
+        .map(|e| e.kind)
+        .collect();
+    let other = |text: &str| Kind::Other(text.to_owned());
+    assert_eq!(
+        kinds,
+        [
+            Kind::Bouncer {
+                subcommand: "serve".into()
+            },
+            Kind::Bouncer {
+                subcommand: "gateway".into()
+            },
+            Kind::Remote {
+                url: "https://c".into(),
+                headers: Vec::new()
+            },
+            other("`command` is not a string"),
+            other("it is not an object"),
+            other("`command` is missing"),
+            other("there is no command behind `--`"),
+        ]
+    );
+}
+
+#[test]
+fn doubtful_files_are_refused() {
+    for (name, text, part) in [
+        (
+            "a.json",
+            "{\"a\": {\"b\": 1, \"\\u0062\": 2}}",
+            "duplicate key `a.b`",
+        ),
+        ("a.json", "[]", "no JSON object"),
+        ("a.json", "{\"a\": 1 \"b\": 2}", ""),
+        ("a.json", "{'a': 1}", ""),
+        ("a.toml", "a = 1\na = 2", "duplicate key"),
+    ] {
+        let error = Document::parse(Path::new(name), text).unwrap_err();
+        assert!(error.contains(part), "{text}: {error}");
+    }
+    // A mark at the beginning stays.
+    let text = "\u{feff}{\"mcpServers\": {}}";
+    assert_eq!(parse("a.json", text).text(), text);
+}
+
+#[test]
+fn entries_are_added_and_removed() {
+    let mut document = parse("claude.json", CLAUDE_DESKTOP);
+    for entry in document.entries() {
+        document.remove(&entry).unwrap();
+    }
+    let section = ["mcpServers".to_owned()];
+    document
+        .add(&section, "bouncer", "bouncer", &["gateway".into()])
+        .unwrap();
+    let text = document.text();
+    assert_eq!(parse("claude.json", &text).entries().len(), 1, "{text}");
+    assert!(text.contains("globalShortcut"), "{text}");
+    let mut document = parse("c.toml", CODEX);
+    for entry in document.entries() {
+        document.remove(&entry).unwrap();
+    }
+    let section = ["mcp_servers".to_owned()];
+    document
+        .add(&section, "bouncer", "bouncer", &["gateway".into()])
+        .unwrap();
+    let text = document.text();
+    assert_eq!(parse("c.toml", &text).entries().len(), 1, "{text}");
+    assert!(text.contains("trust_level"), "{text}");
+}

@@ -1,0 +1,148 @@
+//! TOML, changed in place.
+
+use super::entry::Entry;
+use serde_json::{Map, Value};
+use toml_edit::{Array, DocumentMut, Item, TableLike, value};
+
+/// A TOML document that keeps its layout.
+pub struct Toml(DocumentMut);
+
+impl std::fmt::Debug for Toml {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // What stands in it may be secret.
+        f.debug_struct("Toml").finish_non_exhaustive()
+    }
+}
+
+impl Toml {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let document = text.parse::<DocumentMut>();
+        Ok(Self(document.map_err(|error| error.to_string())?))
+    }
+
+    pub(super) fn text(&self) -> String {
+        self.0.to_string()
+    }
+
+    pub(super) fn value(&self) -> Value {
+        table(self.0.as_table())
+    }
+
+    fn servers(&mut self) -> Result<&mut dyn TableLike, String> {
+        self.0
+            .get_mut("mcp_servers")
+            .and_then(Item::as_table_like_mut)
+            .ok_or_else(|| "there is no table `mcp_servers`".to_owned())
+    }
+
+    fn entry(&mut self, entry: &Entry) -> Result<&mut dyn TableLike, String> {
+        let found = self.servers()?.get_mut(&entry.name);
+        found
+            .and_then(Item::as_table_like_mut)
+            .ok_or_else(|| format!("there is no table `{}`", entry.place()))
+    }
+
+    /// Makes the entry start `program`, and exchanges the first `old` of its arguments
+    /// for `new`.
+    pub(super) fn start_with(
+        &mut self,
+        entry: &Entry,
+        program: &str,
+        old: usize,
+        new: &[String],
+    ) -> Result<(), String> {
+        let holder = self.entry(entry)?;
+        let command = holder
+            .get_mut("command")
+            .and_then(Item::as_value_mut)
+            .ok_or("`command` is missing")?;
+        // What stands around the value, a comment for example, stays.
+        let around = command.decor().clone();
+        *command = program.into();
+        *command.decor_mut() = around;
+        if let Some(args) = holder.get_mut("args").and_then(Item::as_array_mut) {
+            exchange(args, old, new);
+        } else if !new.is_empty() {
+            holder.insert("args", value(new.iter().collect::<Array>()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn remove(&mut self, entry: &Entry) -> Result<(), String> {
+        let removed = self.servers()?.remove(&entry.name);
+        removed
+            .map(|_| ())
+            .ok_or_else(|| format!("there is no table `{}`", entry.place()))
+    }
+
+    pub(super) fn add(
+        &mut self,
+        _section: &[String],
+        name: &str,
+        program: &str,
+        args: &[String],
+    ) -> Result<(), String> {
+        let mut entry = toml_edit::Table::new();
+        entry.insert("command", value(program));
+        entry.insert("args", value(args.iter().collect::<Array>()));
+        self.servers()?.insert(name, Item::Table(entry));
+        Ok(())
+    }
+}
+
+/// Exchanges the first elements of an array, in the layout that it has: one element a
+/// line, or all on one.
+fn exchange(args: &mut Array, old: usize, new: &[String]) {
+    let before = |value: &toml_edit::Value| {
+        let prefix = value.decor().prefix().and_then(|prefix| prefix.as_str());
+        prefix.unwrap_or_default().to_owned()
+    };
+    let first = args.get(0).map(before).unwrap_or_default();
+    for _ in 0..old.min(args.len()) {
+        args.remove(0);
+    }
+    let one_a_line = first.contains('\n');
+    if let Some(head) = args.get_mut(0) {
+        if new.is_empty() {
+            head.decor_mut().set_prefix(first.clone());
+        } else if !one_a_line {
+            head.decor_mut().set_prefix(" ");
+        }
+    }
+    for (at, text) in new.iter().enumerate() {
+        let prefix = if at == 0 || one_a_line {
+            first.as_str()
+        } else {
+            " "
+        };
+        let element = toml_edit::Value::from(text.as_str()).decorated(prefix, "");
+        args.insert_formatted(at, element);
+    }
+}
+
+fn table(table: &dyn TableLike) -> Value {
+    let members = table
+        .iter()
+        .map(|(key, item)| (key.to_owned(), item_value(item)));
+    Value::Object(members.collect::<Map<_, _>>())
+}
+
+/// As much of a value as entries are made of.
+fn item_value(item: &Item) -> Value {
+    if let Some(inner) = item.as_table_like() {
+        return table(inner);
+    }
+    item.as_value().map_or(Value::Null, scalar)
+}
+
+fn scalar(value: &toml_edit::Value) -> Value {
+    match value {
+        toml_edit::Value::String(text) => Value::from(text.value().as_str()),
+        toml_edit::Value::Integer(number) => Value::from(*number.value()),
+        toml_edit::Value::Float(number) => Value::from(*number.value()),
+        toml_edit::Value::Boolean(value) => Value::from(*value.value()),
+        toml_edit::Value::Datetime(time) => Value::from(time.value().to_string()),
+        toml_edit::Value::Array(items) => items.iter().map(scalar).collect(),
+        toml_edit::Value::InlineTable(inner) => table(inner),
+    }
+}

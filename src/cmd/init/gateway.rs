@@ -1,0 +1,142 @@
+//! One gateway in the place of several entries, and the policy that names its servers.
+
+use super::{absolute, push};
+use crate::clients::{Document, Entry, Launch, file};
+use bouncer_compiler::diagnostic::escape;
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// How the gateway's policy is called, after the file.
+const POLICY: &str = ".bouncer.yaml";
+/// The name of the gateway's entry.
+const NAME: &str = "bouncer";
+
+/// A server's entry with its placeholders as policies write them.
+///
+/// # Errors
+/// If a placeholder is one that only the client can fill in.
+pub fn servable(launch: &Launch) -> Result<Launch, String> {
+    let args = launch.args.iter().map(|text| placeholders(text));
+    let env = launch.env.iter();
+    Ok(Launch {
+        program: placeholders(&launch.program)?,
+        args: args.collect::<Result<_, String>>()?,
+        env: env
+            .map(|(name, value)| Ok((name.clone(), placeholders(value)?)))
+            .collect::<Result<_, String>>()?,
+        cwd: launch.cwd.as_deref().map(placeholders).transpose()?,
+    })
+}
+
+/// `${env:NAME}` as `${NAME}`.
+fn placeholders(text: &str) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let (name, tail) = after.split_once('}').ok_or("a `${` in it is not closed")?;
+        let variable = name.strip_prefix("env:").unwrap_or(name);
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if variable.is_empty() || !variable.chars().all(plain) {
+            return Err(format!(
+                "only the client can fill in its `${{{}}}`",
+                escape(name)
+            ));
+        }
+        let _ = write!(out, "{before}${{{variable}}}");
+        rest = tail;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// A gateway stands in one place: entries of other sections stay.
+pub fn one_section(entries: Vec<Entry>, notes: &mut [(String, String)]) -> Vec<Entry> {
+    let Some(section) = entries.first().map(|entry| entry.section.clone()) else {
+        return entries;
+    };
+    let (kept, left): (Vec<_>, Vec<_>) = entries
+        .into_iter()
+        .partition(|entry| entry.section == section);
+    for entry in left {
+        if let Some((_, says)) = notes.iter_mut().find(|(name, _)| *name == entry.name) {
+            "stays as it is, not guarded: it belongs to one project only".clone_into(says);
+        }
+    }
+    kept
+}
+
+/// Exchanges the entries for one gateway. Gives its policy, and where that goes.
+pub fn replace(
+    document: &mut Document,
+    entries: &[Entry],
+    program: &str,
+    path: &Path,
+    lock: Option<&PathBuf>,
+) -> Result<(PathBuf, String), String> {
+    let Some(first) = entries.first() else {
+        return Err("there is no server to put behind a gateway".to_owned());
+    };
+    let name = free_name(document, first);
+    let policy = file::beside(path, POLICY);
+    if policy.exists() {
+        return Err(format!(
+            "`{}` exists already: move it away, or write the entry by hand",
+            policy.display()
+        ));
+    }
+    let mut text = String::from(
+        "# The servers behind the gateway, as they stood in the client's configuration. Rules and\n\
+         # contracts of your own go here as well; without any, the built-in packs decide.\n\
+         version: 1\nservers:\n",
+    );
+    for entry in entries {
+        let launch = entry.launch().ok_or("an entry starts no server")?;
+        server(&mut text, &entry.name, &servable(launch)?);
+        document.remove(entry)?;
+    }
+    let mut args = vec!["gateway".to_owned()];
+    push(&mut args, "--policy", &absolute(&policy)?);
+    if let Some(lock) = lock {
+        push(&mut args, "--tools", &absolute(lock)?);
+    }
+    document.add(&first.section, &name, program, &args)?;
+    Ok((policy, text))
+}
+
+fn free_name(document: &Document, first: &Entry) -> String {
+    let taken: Vec<String> = document
+        .entries()
+        .into_iter()
+        .filter(|entry| entry.section == first.section)
+        .map(|entry| entry.name)
+        .collect();
+    let numbered = (2..).map(|n| format!("{NAME}-{n}"));
+    std::iter::once(NAME.to_owned())
+        .chain(numbered)
+        .find(|name| !taken.contains(name))
+        .unwrap_or_else(|| NAME.to_owned())
+}
+
+/// JSON's strings are YAML's double-quoted ones.
+fn server(out: &mut String, name: &str, launch: &Launch) {
+    let quoted = |text: &str| Value::from(text).to_string();
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "  {}:", quoted(name));
+    let _ = writeln!(out, "    command: {}", quoted(&launch.program));
+    if !launch.args.is_empty() {
+        let _ = writeln!(out, "    args:");
+        for arg in &launch.args {
+            let _ = writeln!(out, "      - {}", quoted(arg));
+        }
+    }
+    if !launch.env.is_empty() {
+        let _ = writeln!(out, "    env:");
+        for (name, value) in &launch.env {
+            let _ = writeln!(out, "      {}: {}", quoted(name), quoted(value));
+        }
+    }
+    if let Some(cwd) = &launch.cwd {
+        let _ = writeln!(out, "    cwd: {}", quoted(cwd));
+    }
+}

@@ -1,0 +1,16 @@
+//! Judges an agent's own tools, beyond MCP: what clients tell a hook before and after
+//! such a tool runs, the calls that it stands for, and the memory that several
+//! processes share.
+//!
+//! Whatever goes wrong here blocks the tool: a hook that fails open is no gate.
+
+pub mod actions;
+pub mod forms;
+pub mod plans;
+pub mod shell;
+pub mod store;
+#[cfg(test)]
+mod tests;
+
+/// The server under which a policy knows the agent's own tools.
+pub const SERVER: &str = "agent";

@@ -1,0 +1,281 @@
+//! What hooks remember of a conversation from one process to the next: what was read,
+//! and how often each tool was used. One SQLite file, readable by its owner only.
+//!
+//! Bounded: of a conversation the oldest results are forgotten first. What is forgotten
+//! counts as unproven, so a human is asked.
+
+use rusqlite::{Connection, TransactionBehavior, params};
+use serde_json::Value;
+use std::path::Path;
+use std::time::Duration;
+
+/// Longer results are kept in part.
+const MAX_RESULT: usize = 1 << 20;
+/// About how much of a conversation is kept.
+const MAX_SESSION: i64 = 16 << 20;
+/// Attempts that are counted in one conversation; more are not made.
+const MAX_ATTEMPTS: usize = 50_000;
+/// Conversations that nobody has used for so long are forgotten.
+const MAX_AGE_MS: i64 = 7 * 24 * 3600 * 1000;
+/// How long to wait for other hooks.
+const BUSY: Duration = Duration::from_secs(2);
+const VERSION: i64 = 1;
+
+/// The store.
+#[derive(Debug)]
+pub struct Store(Connection);
+
+/// Something a tool returned.
+#[derive(Clone, Debug)]
+pub struct Returned {
+    /// The server, where one is known.
+    pub server: Option<String>,
+    /// The tool.
+    pub tool: String,
+    /// The result.
+    pub value: Value,
+}
+
+/// A tool that was used, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// The server, where one is known.
+    pub server: Option<String>,
+    /// The tool.
+    pub tool: String,
+    /// Milliseconds of Unix time.
+    pub ms: i64,
+}
+
+/// The conversation, held against other hooks until it is finished.
+#[derive(Debug)]
+pub struct Held<'s> {
+    transaction: rusqlite::Transaction<'s>,
+    session: String,
+}
+
+/// Makes a directory that only its owner may read.
+pub fn private_directory(path: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+impl Store {
+    /// Opens or creates the store.
+    ///
+    /// # Errors
+    /// If that fails, or it is of another version.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let said = |error: &dyn std::fmt::Display| format!("`{}`: {error}", path.display());
+        if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
+            private_directory(directory).map_err(|error| said(&error))?;
+        }
+        // SQLite gives its journals the mode of the file.
+        let mut options = std::fs::OpenOptions::new();
+        options.append(true).create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(path).map_err(|error| said(&error))?;
+        let connection = Connection::open(path).map_err(|error| said(&error))?;
+        Self::prepare(&connection).map_err(|error| said(&error))?;
+        let version: i64 = connection
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .map_err(|error| said(&error))?;
+        if version != VERSION {
+            return Err(said(&"it is of another version of bouncer"));
+        }
+        Ok(Self(connection))
+    }
+
+    fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+        connection.busy_timeout(BUSY)?;
+        let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if version != 0 {
+            return connection.pragma_update(None, "synchronous", "NORMAL");
+        }
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.execute_batch(&format!(
+            "BEGIN IMMEDIATE;
+             CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, used INTEGER NOT NULL, forgotten INTEGER NOT NULL);
+             CREATE TABLE IF NOT EXISTS returned (n INTEGER PRIMARY KEY, session TEXT NOT NULL, server TEXT, tool TEXT NOT NULL, body TEXT NOT NULL);
+             CREATE INDEX IF NOT EXISTS returned_of ON returned (session, n);
+             CREATE TABLE IF NOT EXISTS attempt (n INTEGER PRIMARY KEY, session TEXT NOT NULL, server TEXT, tool TEXT NOT NULL, ms INTEGER NOT NULL);
+             CREATE INDEX IF NOT EXISTS attempt_of ON attempt (session, n);
+             PRAGMA user_version = {VERSION};
+             COMMIT;"
+        ))
+    }
+
+    /// Holds a conversation.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub fn hold(&mut self, session: &str, now_ms: i64) -> Result<Held<'_>, String> {
+        let transaction = self
+            .0
+            .transaction_with_behavior(TransactionBehavior::Immediate);
+        let transaction = transaction.map_err(|error| error.to_string())?;
+        let held = Held {
+            transaction,
+            session: session.to_owned(),
+        };
+        held.touch(now_ms).map_err(|error| error.to_string())?;
+        Ok(held)
+    }
+}
+
+impl Held<'_> {
+    fn touch(&self, now_ms: i64) -> rusqlite::Result<()> {
+        self.transaction.execute(
+            "INSERT INTO session (id, used, forgotten) VALUES (?1, ?2, 0) ON CONFLICT (id) DO UPDATE SET used = ?2",
+            params![self.session, now_ms],
+        )?;
+        let old = now_ms - MAX_AGE_MS;
+        let any: bool = self.transaction.query_row(
+            "SELECT EXISTS (SELECT 1 FROM session WHERE used < ?1)",
+            [old],
+            |row| row.get(0),
+        )?;
+        if any {
+            for table in ["returned", "attempt"] {
+                self.transaction.execute(
+                    &format!("DELETE FROM {table} WHERE session IN (SELECT id FROM session WHERE used < ?1)"),
+                    [old],
+                )?;
+            }
+            self.transaction
+                .execute("DELETE FROM session WHERE used < ?1", [old])?;
+        }
+        Ok(())
+    }
+
+    /// The tools that were used so far, oldest first.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn attempts(&self) -> Result<Vec<Attempt>, String> {
+        let read = || {
+            let mut statement = self
+                .transaction
+                .prepare("SELECT server, tool, ms FROM attempt WHERE session = ?1 ORDER BY n")?;
+            let rows = statement.query_map([&self.session], |row| {
+                Ok(Attempt {
+                    server: row.get(0)?,
+                    tool: row.get(1)?,
+                    ms: row.get(2)?,
+                })
+            })?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read().map_err(|error| error.to_string())
+    }
+
+    /// Everything that was returned so far, oldest first.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn returned(&self) -> Result<Vec<Returned>, String> {
+        let read = || {
+            let mut statement = self
+                .transaction
+                .prepare("SELECT server, tool, body FROM returned WHERE session = ?1 ORDER BY n")?;
+            let rows = statement.query_map([&self.session], |row| {
+                let body: String = row.get(2)?;
+                Ok(Returned {
+                    server: row.get(0)?,
+                    tool: row.get(1)?,
+                    // What is no JSON any more was cut.
+                    value: serde_json::from_str(&body).unwrap_or(Value::String(body)),
+                })
+            })?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read().map_err(|error| error.to_string())
+    }
+
+    /// How many results were forgotten, or kept in part only.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn forgotten(&self) -> Result<u64, String> {
+        let count = self.transaction.query_row(
+            "SELECT forgotten FROM session WHERE id = ?1",
+            [&self.session],
+            |row| row.get::<_, i64>(0),
+        );
+        let count = count.map_err(|error| error.to_string())?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    }
+
+    /// Counts a use of a tool.
+    ///
+    /// # Errors
+    /// If the store cannot be written, or has counted too many.
+    pub fn attempt(&self, known: usize, attempt: &Attempt) -> Result<(), String> {
+        if known >= MAX_ATTEMPTS {
+            return Err("this conversation has used very many tools".to_owned());
+        }
+        let written = self.transaction.execute(
+            "INSERT INTO attempt (session, server, tool, ms) VALUES (?1, ?2, ?3, ?4)",
+            params![self.session, attempt.server, attempt.tool, attempt.ms],
+        );
+        written.map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    /// Remembers what a tool returned.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub fn remember(&self, server: Option<&str>, tool: &str, value: &Value) -> Result<(), String> {
+        let write = || -> rusqlite::Result<()> {
+            let whole = value.to_string();
+            let mut lost = 0;
+            let body = if whole.len() <= MAX_RESULT {
+                whole
+            } else {
+                // As text: the beginning and the end.
+                lost += 1;
+                let head = whole.floor_char_boundary(MAX_RESULT / 2);
+                let tail = whole.ceil_char_boundary(whole.len() - MAX_RESULT / 2);
+                let part =
+                    |range: std::ops::Range<usize>| whole.get(range).unwrap_or_default().to_owned();
+                Value::String(part(0..head) + "\n" + &part(tail..whole.len())).to_string()
+            };
+            self.transaction.execute(
+                "INSERT INTO returned (session, server, tool, body) VALUES (?1, ?2, ?3, ?4)",
+                params![self.session, server, tool, body],
+            )?;
+            loop {
+                let size: i64 = self.transaction.query_row(
+                    "SELECT coalesce(sum(length(body)), 0) FROM returned WHERE session = ?1",
+                    [&self.session],
+                    |row| row.get(0),
+                )?;
+                if size <= MAX_SESSION {
+                    break;
+                }
+                lost += self.transaction.execute(
+                    "DELETE FROM returned WHERE n IN (SELECT n FROM returned WHERE session = ?1 ORDER BY n LIMIT 8)",
+                    [&self.session],
+                )?;
+            }
+            self.transaction.execute(
+                "UPDATE session SET forgotten = forgotten + ?2 WHERE id = ?1",
+                params![self.session, i64::try_from(lost).unwrap_or(i64::MAX)],
+            )?;
+            Ok(())
+        };
+        write().map_err(|error| error.to_string())
+    }
+
+    /// Writes it all, and lets other hooks go on.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub fn finish(self) -> Result<(), String> {
+        self.transaction.commit().map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,270 @@
+//! What clients say, as their documentation has it, and the calls that come of it.
+
+use super::actions::{self, Base};
+use super::forms::{Event, Form, Phase, failed};
+use super::store::{Attempt, Store};
+use bouncer_runtime::Verdict;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+fn event(form: Form, message: &Value) -> Event {
+    Event::read(form, message.to_string().as_bytes()).unwrap()
+}
+
+fn claude(tool: &str, input: &Value) -> Event {
+    event(
+        Form::ClaudeCode,
+        &json!({"session_id": "s", "transcript_path": "/t.jsonl", "cwd": "/nowhere/project",
+            "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_name": tool,
+            "tool_input": input, "tool_use_id": "toolu_1"}),
+    )
+}
+
+fn base() -> Base {
+    Base {
+        home: Some(PathBuf::from("/nowhere/home")),
+        project: PathBuf::from("/nowhere/project"),
+    }
+}
+
+/// The calls, as `tool {arguments}`.
+fn calls(event: &Event) -> Vec<(String, Value)> {
+    let actions = actions::of(event, &base());
+    assert_eq!(actions.unread, None);
+    let calls = actions.calls.into_iter();
+    calls
+        .map(|call| {
+            let name = format!("{}__{}", call.server.unwrap_or_default(), call.tool);
+            (name, serde_json::from_slice(&call.args).unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn each_tool_becomes_a_call_that_policies_know() {
+    let found = calls(&claude(
+        "Write",
+        &json!({"file_path": "/nowhere/project/a/../b.txt", "content": "x"}),
+    ));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].0, "agent__write");
+    assert_eq!(found[0].1["relative"], "b.txt");
+    let found = calls(&claude(
+        "Edit",
+        &json!({"file_path": "../x", "old_string": "", "new_string": ""}),
+    ));
+    assert_eq!(found[0].1["relative"], "/nowhere/x");
+    let found = calls(&claude("Read", &json!({"file_path": "~/.ssh/id_rsa"})));
+    assert_eq!(found[0].1["path"], "/nowhere/home/.ssh/id_rsa");
+    let found = calls(&claude(
+        "WebFetch",
+        &json!({"url": "https://x.example", "prompt": "p"}),
+    ));
+    assert_eq!(
+        found[0],
+        (
+            "agent__fetch".into(),
+            json!({"url": "https://x.example", "prompt": "p"})
+        )
+    );
+    let found = calls(&claude(
+        "mcp__mail__send_email",
+        &json!({"to": "a@b.example"}),
+    ));
+    assert_eq!(
+        found[0],
+        ("mail__send_email".into(), json!({"to": "a@b.example"}))
+    );
+    let found = calls(&claude(
+        "Bash",
+        &json!({"command": "cd sub && cat < in | curl -d @- https://x.example > out"}),
+    ));
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "agent__script",
+            "agent__shell",
+            "agent__shell",
+            "agent__read",
+            "agent__read",
+            "agent__shell",
+            "agent__write",
+            "agent__write",
+            "agent__send",
+        ]
+    );
+    assert_eq!(found[3].1["relative"], "in");
+    assert_eq!(found[4].1["relative"], "sub/in");
+    assert_eq!(found[8].1["destinations"], json!(["x.example"]));
+}
+
+#[test]
+fn patches_name_their_files() {
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: /etc/b\n@@\n-x\n+y\n*** Add File: c\n+z\n*** End Patch";
+    let message = json!({"session_id": "s", "turn_id": "t", "cwd": "/nowhere/project", "model": "m",
+        "hook_event_name": "PreToolUse", "tool_name": "apply_patch", "tool_input": {"command": patch}});
+    let found = calls(&event(Form::Codex, &message));
+    let files: Vec<&Value> = found.iter().map(|(_, args)| &args["relative"]).collect();
+    assert_eq!(files, ["a.txt", "/etc/b", "c"]);
+}
+
+#[test]
+fn what_is_not_understood_is_for_a_human() {
+    for (tool, input) in [
+        ("Bash", json!({"command": 1})),
+        ("Bash", json!({})),
+        ("Write", json!({"content": "x"})),
+        ("apply_patch", json!({"command": "nothing"})),
+        ("Bash", json!({"command": "$X"})),
+    ] {
+        assert!(
+            actions::of(&claude(tool, &input), &base()).unread.is_some(),
+            "{tool} {input}"
+        );
+    }
+}
+
+#[test]
+fn answers_are_as_each_client_documents_them() {
+    let details = json!({"verdict": "ask", "reason": "why"});
+    let pre = claude("Bash", &json!({"command": "x"}));
+    let answer = pre.answer(Form::ClaudeCode, Verdict::Ask, &details);
+    let said: Value = serde_json::from_str(&answer.stdout).unwrap();
+    assert_eq!(said["hookSpecificOutput"]["permissionDecision"], "ask");
+    assert_eq!(said["hookSpecificOutput"]["hookEventName"], "PreToolUse");
+    assert_eq!(
+        said["hookSpecificOutput"]["permissionDecisionReason"],
+        "[bouncer] why"
+    );
+    assert_eq!(answer.code, 0);
+    // An allow is no grant: the client's own permissions still decide.
+    assert_eq!(
+        pre.answer(Form::ClaudeCode, Verdict::Allow, &details)
+            .stdout,
+        "{}"
+    );
+    // Codex runs the tool if it is told to ask.
+    let said: Value =
+        serde_json::from_str(&pre.answer(Form::Codex, Verdict::Ask, &details).stdout).unwrap();
+    assert_eq!(said["hookSpecificOutput"]["permissionDecision"], "deny");
+
+    let cursor = |name: &str| {
+        event(
+            Form::Cursor,
+            &json!({"conversation_id": "c", "generation_id": "g", "hook_event_name": name,
+            "workspace_roots": ["/nowhere/project"], "command": "ls", "cwd": "", "tool_name": "t",
+            "tool_input": "{\"a\": 1}", "file_path": "/x", "content": "y"}),
+        )
+    };
+    let shell = cursor("beforeShellExecution");
+    assert_eq!(shell.cwd, Some(PathBuf::from("/nowhere/project")));
+    let said: Value =
+        serde_json::from_str(&shell.answer(Form::Cursor, Verdict::Ask, &details).stdout).unwrap();
+    assert_eq!(said["permission"], "ask");
+    let said: Value = serde_json::from_str(
+        &cursor("beforeReadFile")
+            .answer(Form::Cursor, Verdict::Ask, &details)
+            .stdout,
+    )
+    .unwrap();
+    assert_eq!(said["permission"], "deny");
+    let mcp = cursor("beforeMCPExecution");
+    assert_eq!(
+        (mcp.input.as_slice(), mcp.phase),
+        (&br#"{"a": 1}"#[..], Phase::Before)
+    );
+    assert_eq!(actions::name(&mcp), (None, "t"));
+    assert_eq!(cursor("stop").phase, Phase::Other);
+    assert_eq!(cursor("afterShellExecution").phase, Phase::After);
+
+    let plain = event(
+        Form::Plain,
+        &json!({"event": "before", "session": "s", "tool": "shell", "arguments": {"command": "ls"}}),
+    );
+    assert_eq!(plain.answer(Form::Plain, Verdict::Deny, &details).code, 4);
+}
+
+#[test]
+fn bad_messages_block() {
+    for (form, message) in [
+        (Form::ClaudeCode, ""),
+        (Form::ClaudeCode, "{}"),
+        (
+            Form::ClaudeCode,
+            r#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{}}"#,
+        ),
+        (
+            Form::ClaudeCode,
+            r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_name":"Read","tool_input":{}}"#,
+        ),
+        (
+            Form::ClaudeCode,
+            r#"{"hook_event_name":"PreToolUse","Hook_Event_Name":"x","session_id":"s","tool_name":"Bash"}"#,
+        ),
+        (
+            Form::Cursor,
+            r#"{"hook_event_name":"beforeShellExecution","conversation_id":"c"}"#,
+        ),
+        (
+            Form::Plain,
+            r#"{"event":"during","session":"s","tool":"x"}"#,
+        ),
+        (Form::Plain, r#"{"event":"before","tool":"x"}"#),
+    ] {
+        assert!(Event::read(form, message.as_bytes()).is_err(), "{message}");
+    }
+    assert_eq!(failed(Form::ClaudeCode, "x").code, 2);
+    assert_eq!(failed(Form::Codex, "x").code, 2);
+    assert!(failed(Form::Cursor, "x").stdout.contains("\"deny\""));
+    assert!(failed(Form::Plain, "x").stdout.contains("\"deny\""));
+}
+
+#[test]
+fn the_store_is_private_and_bounded() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("deep").join("hook.db");
+    let mut store = Store::open(&path).unwrap();
+    let held = store.hold("s", 1).unwrap();
+    held.remember(Some("agent"), "read", &json!({"text": "a"}))
+        .unwrap();
+    let attempt = Attempt {
+        server: None,
+        tool: "t".into(),
+        ms: 5,
+    };
+    held.attempt(0, &attempt).unwrap();
+    assert!(held.attempt(60_000, &attempt).is_err());
+    held.finish().unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0);
+    }
+    // Another process, another conversation.
+    let mut store = Store::open(&path).unwrap();
+    let held = store.hold("other", 2).unwrap();
+    assert!(held.returned().unwrap().is_empty() && held.attempts().unwrap().is_empty());
+    held.finish().unwrap();
+    let held = store.hold("s", 3).unwrap();
+    assert_eq!(held.attempts().unwrap(), [attempt]);
+    let big = json!("x".repeat(3 << 20));
+    for _ in 0..20 {
+        held.remember(None, "read", &big).unwrap();
+    }
+    assert!(held.forgotten().unwrap() >= 20);
+    let size: usize = held
+        .returned()
+        .unwrap()
+        .iter()
+        .map(|r| r.value.to_string().len())
+        .sum();
+    assert!(size < 17 << 20, "{size}");
+    held.finish().unwrap();
+    // After a week nobody remembers.
+    let held = store.hold("new", 8 * 24 * 3600 * 1000).unwrap();
+    held.finish().unwrap();
+    let held = store.hold("s", 8 * 24 * 3600 * 1000).unwrap();
+    assert!(held.returned().unwrap().is_empty());
+}
