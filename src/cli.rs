@@ -238,6 +238,9 @@ pub struct ReplayArgs {
     /// Print one JSON object per call
     #[arg(long)]
     pub json: bool,
+    /// How much of what the agent reads is remembered, in MiB, as `run` would
+    #[arg(long, value_name = "MIB", default_value_t = 64)]
+    pub provenance_limit: u32,
 }
 
 /// How findings are printed.

@@ -1,7 +1,9 @@
 //! Plays a conversation, line by line, against a plan.
 
 use super::trace::{self, Line};
-use bouncer_runtime::gate::{Attempt, Call, Conversation, Decision, Gate};
+use bouncer_runtime::gate::{
+    Attempt, Call, Conversation, DEFAULT_PROVENANCE_LIMIT, Decision, Gate,
+};
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::tools::ToolDefinition;
 
@@ -10,6 +12,8 @@ pub struct Player<'p> {
     plan: &'p Plan,
     gate: Gate,
     conversation: Conversation,
+    /// Bytes that a conversation remembers of what was read.
+    memory: usize,
 }
 
 /// What a call is expected to get.
@@ -33,12 +37,19 @@ impl Expected {
 impl<'p> Player<'p> {
     /// A fresh conversation, with nothing pinned.
     pub fn new(plan: &'p Plan) -> Self {
-        let gate = Gate::new(plan.clone());
+        Self::remembering(plan, DEFAULT_PROVENANCE_LIMIT)
+    }
+
+    /// The same, remembering so many bytes of what is read.
+    pub fn remembering(plan: &'p Plan, memory: usize) -> Self {
+        let mut gate = Gate::new(plan.clone());
+        gate.limit_provenance(memory);
         let conversation = gate.conversation();
         Self {
             plan,
             gate,
             conversation,
+            memory,
         }
     }
 
@@ -59,8 +70,7 @@ impl<'p> Player<'p> {
         let (line, raw) = trace::parse(text)?;
         match line {
             Line::Conversation {} => {
-                self.gate = Gate::new(self.plan.clone());
-                self.conversation = self.gate.conversation();
+                *self = Self::remembering(self.plan, self.memory);
             }
             Line::Tools { server, tools } => {
                 let definitions: Vec<ToolDefinition> = tools

@@ -254,6 +254,11 @@ fn replay_is_a_policy_test() {
             assert!(call.get(key).is_some(), "{key} in {line}");
         }
     }
+    // What nothing is remembered of is unproven, so that it is asked about.
+    let nothing = ["--provenance-limit", "0", "good.jsonl"];
+    let (code, stdout, _) = output(bouncer().current_dir(&dir).args(args).args(nothing));
+    assert_eq!(code, 1);
+    assert!(stdout.contains("EXPECTED deny"), "{stdout}");
     std::fs::write(dir.join("broken.jsonl"), "{\"type\":\"cal\"}\n").unwrap();
     let (code, _, stderr) = output(bouncer().current_dir(&dir).args(args).arg("broken.jsonl"));
     assert_eq!(code, 1);

@@ -62,7 +62,7 @@ struct Section {
 const fn rows(hash: u64, bits: u32) -> (usize, usize) {
     let first = hash >> (64 - bits);
     // Never the same row: from one to seven.
-    let step = 1 + (((hash << bits) >> 48) * 7 >> 16);
+    let step = 1 + ((((hash << bits) >> 48) * 7) >> 16);
     (first as usize, (first ^ step) as usize)
 }
 
