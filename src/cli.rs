@@ -1,9 +1,12 @@
 //! The command line: what can be said, with its help. Parsing only.
 
 mod adopt;
+mod audit;
 
 pub use adopt::*;
-
+pub use audit::{
+    AuditArgs, AuditCommand, AuditOptions, LogArgs, LogFilter, MetricsOptions, SyncWhen,
+};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -85,6 +88,8 @@ pub enum Command {
     Deny(DecideArgs),
     /// Decide one waiting call after the other, as they come
     Watch(WatchArgs),
+    /// Read the audit log, and check that nobody changed it
+    Audit(AuditArgs),
     /// Show what a plan holds
     Inspect(InspectArgs),
     /// Measure how long decisions take
@@ -176,6 +181,9 @@ pub struct CheckArgs {
     /// Text the agent has read before from an untrusted source; may be given more than once
     #[arg(long, value_name = "TEXT")]
     pub untrusted: Vec<String>,
+    /// Make the same call this many times before, in the same moment
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub after: u32,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
@@ -377,9 +385,10 @@ pub struct RunArgs {
     /// Hold the server to these accepted tools, instead of pinning what it lists at start
     #[arg(long, value_name = "LOCK")]
     pub tools: Option<PathBuf>,
-    /// The audit log [default: the policy's `audit: {path}`, else ~/.bouncer/audit.jsonl]
-    #[arg(long, value_name = "FILE")]
-    pub audit: Option<PathBuf>,
+    #[command(flatten)]
+    pub audit: AuditOptions,
+    #[command(flatten)]
+    pub metrics: MetricsOptions,
     /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
     #[arg(long, value_name = "FILE")]
     pub approvals: Option<PathBuf>,
@@ -408,9 +417,10 @@ pub struct GatewayArgs {
     /// Hold the servers to these accepted tools, instead of pinning what they list at start
     #[arg(long, value_name = "LOCK")]
     pub tools: Option<PathBuf>,
-    /// The audit log [default: the policy's `audit: {path}`, else ~/.bouncer/audit.jsonl]
-    #[arg(long, value_name = "FILE")]
-    pub audit: Option<PathBuf>,
+    #[command(flatten)]
+    pub audit: AuditOptions,
+    #[command(flatten)]
+    pub metrics: MetricsOptions,
     /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
     #[arg(long, value_name = "FILE")]
     pub approvals: Option<PathBuf>,
@@ -497,7 +507,10 @@ pub struct PinArgs {
     /// The lock file
     #[arg(short, long, value_name = "LOCK", default_value = "tools.lock")]
     pub output: PathBuf,
-    /// Overwrite tools that differ from what the lock has
+    /// Accept what changed: of these tools, or of all
+    #[arg(long, value_name = "TOOL", num_args = 0.., conflicts_with = "force")]
+    pub accept: Option<Vec<String>>,
+    /// Write the lock anew, also one that cannot be read
     #[arg(long)]
     pub force: bool,
     /// How many seconds the server may take

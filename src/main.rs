@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Command::Approve(args) => cmd::approvals::decide(&args, Choice::Approve),
         Command::Deny(args) => cmd::approvals::decide(&args, Choice::Deny),
         Command::Watch(args) => cmd::approvals::watch(&args),
+        Command::Audit(args) => cmd::audit::run(args),
         Command::Inspect(args) => cmd::inspect::run(&args),
         Command::Bench(args) => cmd::bench::run(&args),
         Command::Explain(args) => cmd::explain::run(&args),

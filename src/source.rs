@@ -230,9 +230,16 @@ pub fn read_text(path: &Path) -> Result<String, Failure> {
     result.map_err(|error| Failure::file("read", path, &error))
 }
 
-/// Reads a lock file.
+/// Reads a lock file, or a saved answer to `tools/list`.
 pub fn lock(path: &Path) -> Result<Lock, Failure> {
-    Lock::parse(&read_text(path)?).map_err(|error| Failure::file("use", path, &error))
+    let text = read_text(path)?;
+    if let Some(tools) = listed(&text) {
+        let tools = tools.map_err(|error| Failure::file("use", path, &error))?;
+        let server = tools.first().and_then(|(server, _)| server.clone());
+        let definitions = tools.into_iter().map(|(_, definition)| definition);
+        return Ok(Lock::new(server.as_deref(), definitions.collect()));
+    }
+    Lock::parse(&text).map_err(|error| Failure::file("use", path, &error))
 }
 
 /// The tools of lock files, and of saved answers to `tools/list`.

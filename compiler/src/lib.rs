@@ -21,5 +21,5 @@ pub mod verify;
 pub use emit::{Progress, compile, compile_with};
 pub use lower::CompileError;
 pub use read::{Document, Item};
-pub use resolve::{Input, Loaded, Options, load};
+pub use resolve::{Input, Loaded, Options, builtin_heuristics, load};
 pub use schema::schema;

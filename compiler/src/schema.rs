@@ -3,8 +3,9 @@
 
 use crate::packs;
 use crate::read::dialect::{
-    APPROVAL_KEYS, AUDIT_KEYS, CONTRACT_KEYS, DEFAULT_KEYS, NATIVE_KEYS, NATIVE_ONLY,
-    NATIVE_RULE_KEYS, NATIVE_TESTS, OUTPUT_KEYS, RULE_KEYS, RULES_KEYS, SERVER_KEYS, TESTS,
+    APPROVAL_KEYS, AUDIT_KEYS, CONTRACT_KEYS, DEFAULT_KEYS, DISPATCH_KEYS, NATIVE_KEYS,
+    NATIVE_ONLY, NATIVE_RULE_KEYS, NATIVE_TESTS, OUTPUT_KEYS, RULE_KEYS, RULES_KEYS, SERVER_KEYS,
+    TESTS,
 };
 use serde_json::{Map, Value, json};
 
@@ -146,6 +147,10 @@ fn native_key(key: &str) -> Option<Value> {
         ),
         "heuristics" => says(
             "Whether tools that no contract names are judged by their names and schemas.",
+            json!({ "type": "boolean" }),
+        ),
+        "hide_denied" => says(
+            "Whether tools of which every call is denied are left out of the lists that agents see.",
             json!({ "type": "boolean" }),
         ),
         "lists" => says(
@@ -308,6 +313,20 @@ fn contract_key(key: &str) -> Option<Value> {
         "outputs" => says(
             "How far the tool's results can be trusted.",
             json!({ "anyOf": [label, closed(OUTPUT_KEYS, output_key, &[])] }),
+        ),
+        "dispatches" => says(
+            "The tool calls another, which these arguments name: that call is judged as well.",
+            closed(
+                DISPATCH_KEYS,
+                |key| {
+                    let what = match key {
+                        "tool" => "The argument that holds the tool's name.",
+                        _ => "The argument that holds its arguments.",
+                    };
+                    says(what, json!({ "type": "string", "minLength": 1 }))
+                },
+                DISPATCH_KEYS,
+            ),
         ),
         "extends" => says(
             "Merge with the pack's contract instead of replacing it.",

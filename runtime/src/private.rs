@@ -36,3 +36,26 @@ pub(crate) fn private_file(path: &Path) -> io::Result<File> {
 pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).open(path)
 }
+
+/// A file that is read and overwritten in place.
+#[cfg(unix)]
+pub(crate) fn private_file_in_place(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn private_file_in_place(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+}

@@ -26,6 +26,9 @@ pub fn run(args: &CheckArgs) -> Outcome {
         gate.record_untrusted(&mut conversation, None, "--untrusted", &text);
     }
     let call = Call::hypothetical(server.as_deref(), &args.tool, Some(&arguments));
+    for _ in 0..args.after {
+        gate.decide(&mut conversation, &call, Attempt::First, 0);
+    }
     let decision = gate.decide(&mut conversation, &call, Attempt::First, 0);
     print(&decision, args.json)?;
     Ok(match decision.verdict() {

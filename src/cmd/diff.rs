@@ -39,7 +39,7 @@ pub fn run(args: &DiffArgs) -> Outcome {
     let fails = args
         .fail_if
         .iter()
-        .any(|what| diffs.iter().any(|diff| fails(*what, diff.relation)));
+        .any(|what| diffs.iter().any(|diff| fails(*what, diff)));
     Ok(if fails { ERROR } else { 0 })
 }
 
@@ -68,13 +68,26 @@ fn is_plan(path: &Path) -> bool {
         .is_ok_and(|()| start == MAGIC)
 }
 
-/// What was not decided may be anything.
-const fn fails(what: FailIf, relation: Relation) -> bool {
-    match relation {
-        Relation::Equivalent => false,
-        Relation::Incomparable | Relation::Undecided => true,
-        Relation::Looser => matches!(what, FailIf::Looser | FailIf::Changed),
-        Relation::Tighter => matches!(what, FailIf::Tighter | FailIf::Changed),
+/// What was not decided may be so.
+const fn fails(what: FailIf, diff: &ToolDiff) -> bool {
+    match what {
+        FailIf::Looser => diff.looser.is_some() || diff.maybe_looser,
+        FailIf::Tighter => diff.tighter.is_some() || diff.maybe_tighter,
+        FailIf::Changed => !matches!(diff.relation, Relation::Equivalent),
+    }
+}
+
+/// The relation in words, as far as it is known.
+fn in_words(diff: &ToolDiff) -> &'static str {
+    if diff.relation != Relation::Undecided {
+        return diff.relation.name();
+    }
+    match (&diff.tighter, &diff.looser) {
+        (Some(_), _) => "tighter, perhaps looser too:",
+        (_, Some(_)) => "looser, perhaps tighter too:",
+        _ if !diff.maybe_looser => "not looser, perhaps tighter:",
+        _ if !diff.maybe_tighter => "not tighter, perhaps looser:",
+        _ => "undecided",
     }
 }
 
@@ -112,6 +125,7 @@ fn object(diff: &ToolDiff, sources: &SourceMap) -> Value {
         "tighter": change(&diff.tighter),
         "looser": change(&diff.looser),
         "undecided": diff.undecided,
+        "maybe": { "tighter": diff.maybe_tighter, "looser": diff.maybe_looser },
     })
 }
 
@@ -135,7 +149,7 @@ fn human(diffs: &[ToolDiff], sources: &SourceMap) -> io::Result<()> {
         writeln!(
             stdout,
             "\u{1b}[1;{colour}m{}\u{1b}[0m {}",
-            diff.relation.name(),
+            in_words(diff),
             escape(&name)
         )?;
         for (word, change) in [("looser", &diff.looser), ("tighter", &diff.tighter)] {

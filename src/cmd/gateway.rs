@@ -1,6 +1,7 @@
 //! `bouncer gateway`: one checkpoint in front of all servers that the policy names.
 
-use super::run::{audit_log, desk, note};
+use super::reload;
+use super::run::{audit_log, desk, kept, metrics, note};
 use crate::cli::{GatewayArgs, PolicySource};
 use crate::output::{Failure, Outcome};
 use crate::source;
@@ -28,14 +29,18 @@ pub fn command(args: GatewayArgs) -> Outcome {
     let base = base.and_then(|file| file.parent()).unwrap_or(Path::new(""));
     let servers = servers(&plan, base, &|name| std::env::var_os(name)).map_err(Failure::Message)?;
     let lock = args.tools.as_deref().map(source::lock).transpose()?;
+    let changes = reload::watch(&policy, args.tools.as_deref(), &plan);
+    let metrics = metrics(&args.metrics)?;
+    let kept = kept(&args.audit);
     let audit = args
+        .audit
         .audit
         .or_else(|| source::beside(&plan, &policy, |meta| &meta.audit_path));
     let approvals = args
         .approvals
         .or_else(|| source::beside(&plan, &policy, |meta| &meta.approval_path));
     let conversation = conversation_id();
-    let (path, audit) = audit_log(audit, &conversation, &plan)?;
+    let (path, audit) = audit_log(audit, &kept, &conversation, &plan)?;
     let desk = desk(&plan, approvals, conversation);
     let names: Vec<String> = servers
         .iter()
@@ -57,6 +62,8 @@ pub fn command(args: GatewayArgs) -> Outcome {
         servers,
         settings: Settings::default(),
         patience: Patience::default(),
+        changes,
+        metrics,
     };
     gateway
         .run()

@@ -316,6 +316,7 @@ fn pin_entry(args: &InitArgs, entry: &Entry, plan: &Plan) -> Result<bool, Failur
         server: None,
         output: plan.lock.clone(),
         force: true,
+        accept: None,
         timeout: Duration::from_secs(args.timeout),
     });
     match pinned {

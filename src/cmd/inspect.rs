@@ -4,8 +4,8 @@ use crate::cli::InspectArgs;
 use crate::output::{Failure, Outcome};
 use bouncer_runtime::Verdict;
 use bouncer_runtime::plan::format::{
-    AUTOMATON_DFA, CONTRACT_CONFIRM, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS,
-    META_HAS_RULES, META_HEURISTICS, NONE, Pos, QUANT_BIT, Rule, Section,
+    AUTOMATON_DFA, CONTRACT_CONFIRM, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING,
+    CONTRACT_OPTIONAL_SINKS, META_HAS_RULES, META_HEURISTICS, NONE, Pos, QUANT_BIT, Rule, Section,
 };
 use bouncer_runtime::plan::{Plan, Tables};
 use serde_json::{Value, json};
@@ -84,6 +84,8 @@ fn contracts(tables: &Tables<'_>) -> Vec<Value> {
             "exfiltrating": contract.flags.get() & CONTRACT_EXFILTRATING != 0,
             "sinks": sinks.iter().map(|sink| text(&sink.name)).collect::<Vec<_>>(),
             "optional_sinks": contract.flags.get() & CONTRACT_OPTIONAL_SINKS != 0,
+            "dispatches": (contract.flags.get() & CONTRACT_DISPATCHES != 0)
+                .then(|| [text(&contract.dispatch_tool), text(&contract.dispatch_arguments)]),
             "confirm": contract.flags.get() & CONTRACT_CONFIRM != 0,
             "trusted": tables.literal_sets.get(contract.trusted.get() as usize).map_or(0, |set| set.count.get()),
             "constraints": contract.constraints.length.get(),

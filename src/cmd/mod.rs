@@ -1,6 +1,7 @@
 //! One module a subcommand: thin, from parsed arguments to an exit code.
 
 pub mod approvals;
+pub mod audit;
 pub mod bench;
 pub mod check;
 pub mod client_config;
@@ -17,6 +18,7 @@ pub mod inspect;
 pub mod packs;
 pub mod pin;
 mod player;
+mod reload;
 pub mod replay;
 pub mod run;
 pub mod schema;

@@ -3,8 +3,9 @@
 use super::client_config::Upstream;
 use crate::cli::PinArgs;
 use crate::output::{ERROR, Failure, Outcome};
+use bouncer_compiler::builtin_heuristics;
 use bouncer_runtime::proxy::inspect;
-use bouncer_runtime::tools::{Change, Lock, LockedTool};
+use bouncer_runtime::tools::{Change, Lock, LockedTool, Weight, differences};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ pub struct PinOptions {
     pub output: PathBuf,
     /// Overwrite tools that differ from what the lock has.
     pub force: bool,
+    /// Accept changes of these tools, or of all if none is named.
+    pub accept: Option<Vec<String>>,
     /// How long the server may take to list its tools.
     pub timeout: Duration,
 }
@@ -32,6 +35,7 @@ pub fn command(args: PinArgs) -> Outcome {
         server: args.server,
         output: args.output,
         force: args.force,
+        accept: args.accept,
         timeout: Duration::from_secs(args.timeout),
     })
 }
@@ -111,28 +115,90 @@ pub fn pin(options: &PinOptions) -> Result<Pinned, String> {
     }
     let mut summary = String::new();
     for (change, tool) in &changes {
-        let word = match change {
-            Change::Added => "added",
-            Change::Removed => "removed",
-            Change::Changed => "changed",
-        };
-        // Names are the server's: escaped, so that they cannot forge this text.
-        let _ = write!(summary, "{word:8} {:?}", tool.definition.name);
-        if let Some(server) = &tool.server {
-            let _ = write!(summary, " of {server:?}");
-        }
-        summary.push('\n');
+        describe(&mut summary, *change, tool, &older);
     }
     if options.force || is_new {
         write(&options.output, &lock)?;
         let _ = write!(summary, "pinned {count} tools in `{shown}`");
         return Ok(Pinned::Written(summary));
     }
+    let Some(wanted) = &options.accept else {
+        let _ = write!(
+            summary,
+            "`{shown}` has other tools and was left as it is; look at the changes and accept them with `--accept`, or some with `--accept TOOL`"
+        );
+        return Ok(Pinned::Differs(summary));
+    };
+    let is_wanted = |tool: &LockedTool| wanted.is_empty() || wanted.contains(&tool.definition.name);
+    if let Some(name) = wanted.iter().find(|name| {
+        !changes
+            .iter()
+            .any(|(_, tool)| tool.definition.name == **name)
+    }) {
+        return Err(format!(
+            "tool {name:?} did not change: nothing was accepted"
+        ));
+    }
+    let (accepted, left): (Vec<_>, Vec<_>) = changes.iter().partition(|(_, tool)| is_wanted(tool));
+    let is_same = |a: &LockedTool, b: &LockedTool| {
+        a.server == b.server && a.definition.name == b.definition.name
+    };
+    let mut next = older.clone();
+    for (change, tool) in &accepted {
+        next.tools.retain(|other| !is_same(other, tool));
+        if *change != Change::Removed {
+            next.tools.push((*tool).clone());
+        }
+    }
+    write(&options.output, &next)?;
     let _ = write!(
         summary,
-        "`{shown}` has other tools and was left as it is; look at the changes and accept them with `--force`"
+        "accepted {} of {} changes in `{shown}`",
+        accepted.len(),
+        changes.len()
     );
-    Ok(Pinned::Differs(summary))
+    Ok(if left.is_empty() {
+        Pinned::Written(summary)
+    } else {
+        Pinned::Differs(summary)
+    })
+}
+
+/// Says how a tool differs from what was accepted.
+fn describe(out: &mut String, change: Change, tool: &LockedTool, older: &Lock) {
+    let word = match change {
+        Change::Added => "added",
+        Change::Removed => "removed",
+        Change::Changed => "changed",
+    };
+    // Names are the server's: escaped, so that they cannot forge this text.
+    let _ = write!(out, "{word:8} {:?}", tool.definition.name);
+    if let Some(server) = &tool.server {
+        let _ = write!(out, " of {server:?}");
+    }
+    out.push('\n');
+    if change != Change::Changed {
+        return;
+    }
+    let same = |other: &&LockedTool| {
+        other.server == tool.server && other.definition.name == tool.definition.name
+    };
+    let Some(before) = older.tools.iter().find(same) else {
+        return;
+    };
+    let heuristics = builtin_heuristics();
+    for difference in differences(&before.definition, &tool.definition, heuristics.as_ref()) {
+        let (colour, mark) = match difference.weight {
+            Weight::Suspicious => ("31", "suspicious"),
+            Weight::Notable => ("33", "notable"),
+            Weight::Harmless => ("2", "harmless"),
+        };
+        let _ = writeln!(
+            out,
+            "    \u{1b}[{colour}m{mark:10}\u{1b}[0m  {}",
+            difference.what
+        );
+    }
 }
 
 fn read_lock(path: &Path) -> Result<Lock, String> {

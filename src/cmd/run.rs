@@ -1,15 +1,16 @@
 //! `bouncer run`: the proxy in front of one server.
 
 use super::client_config::Upstream;
-use crate::cli::RunArgs;
+use super::reload;
+use crate::cli::{AuditOptions, MetricsOptions, RunArgs, SyncWhen};
 use crate::output::{Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
 use bouncer_runtime::approvals::Store;
-use bouncer_runtime::audit::Audit;
+use bouncer_runtime::audit::{self, Audit};
 use bouncer_runtime::gate::Gate;
 use bouncer_runtime::plan::Plan;
-use bouncer_runtime::proxy::{Desk, Proxy, Settings, conversation_id};
+use bouncer_runtime::proxy::{Changes, Desk, Metrics, Proxy, Settings, conversation_id};
 use bouncer_runtime::tools::Lock;
 use std::io::Write;
 use std::path::PathBuf;
@@ -27,17 +28,27 @@ pub struct RunOptions {
     pub lock: Option<Lock>,
     /// The audit log; `~/.bouncer/audit.jsonl` if there is none.
     pub audit: Option<PathBuf>,
+    /// How it is kept.
+    pub kept: audit::Options,
     /// Where approvals are kept; `~/.bouncer/approvals.db` if there is none.
     pub approvals: Option<PathBuf>,
     /// Times and limits.
     pub settings: Settings,
+    /// Where a changed policy comes from.
+    pub changes: Option<Changes>,
+    /// What counts.
+    pub metrics: Metrics,
 }
 
 /// Runs the command.
 pub fn command(args: RunArgs) -> Outcome {
     let plan = source::plan(&args.source)?;
     let lock = args.tools.as_deref().map(source::lock).transpose()?;
+    let changes = reload::watch(&args.source, args.tools.as_deref(), &plan);
+    let metrics = metrics(&args.metrics)?;
+    let kept = kept(&args.audit);
     let audit = args
+        .audit
         .audit
         .or_else(|| source::beside(&plan, &args.source, |meta| &meta.audit_path));
     let approvals = args
@@ -51,11 +62,14 @@ pub fn command(args: RunArgs) -> Outcome {
         gate,
         lock,
         audit,
+        kept,
         approvals,
         settings: Settings {
             observe: args.observe,
             ..Settings::default()
         },
+        changes,
+        metrics,
     })
 }
 
@@ -72,7 +86,7 @@ pub fn run(options: RunOptions) -> Outcome {
     source::warn_without_server(options.gate.plan(), server.as_deref());
     let plan = options.gate.plan();
     let conversation = conversation_id();
-    let (path, audit) = audit_log(options.audit, &conversation, plan)?;
+    let (path, audit) = audit_log(options.audit, &options.kept, &conversation, plan)?;
     let desk = desk(plan, options.approvals, conversation);
     let of_server = server
         .as_deref()
@@ -98,15 +112,42 @@ pub fn run(options: RunOptions) -> Outcome {
         server,
         command,
         settings: options.settings,
+        changes: options.changes,
+        metrics: options.metrics,
     };
     proxy
         .run()
         .map_err(|error| Failure::file("start", &program, &error))
 }
 
+/// The counters, handed out if the command line wants that.
+pub(super) fn metrics(options: &MetricsOptions) -> Result<Metrics, Failure> {
+    let metrics = Metrics::default();
+    if let Some(address) = options.metrics {
+        let address = metrics.serve(address).map_err(|error| {
+            Failure::Message(format!("cannot hand out metrics at `{address}`: {error}"))
+        })?;
+        note(&format!("counters at http://{address}/metrics"));
+    }
+    Ok(metrics)
+}
+
+/// How the command line wants the audit log kept.
+pub(super) fn kept(options: &AuditOptions) -> audit::Options {
+    audit::Options {
+        rotate: options.audit_rotate,
+        sync: match options.audit_sync {
+            SyncWhen::None => audit::Sync::None,
+            SyncWhen::Line => audit::Sync::Line,
+            SyncWhen::Second => audit::Sync::Second,
+        },
+    }
+}
+
 /// Opens the audit log.
 pub(super) fn audit_log(
     path: Option<PathBuf>,
+    kept: &audit::Options,
     conversation: &str,
     plan: &Plan,
 ) -> Result<(PathBuf, Audit), Failure> {
@@ -114,7 +155,7 @@ pub(super) fn audit_log(
         let why = "there is no home directory for the audit log: name a file with `--audit`";
         Failure::Message(why.to_owned())
     })?;
-    let audit = Audit::open(&path, conversation, &plan.short_digest())
+    let audit = Audit::open_with(&path, conversation, &plan.short_digest(), kept)
         .map_err(|error| Failure::file("write the audit log", &path, &error))?;
     Ok((path, audit))
 }

@@ -6,9 +6,9 @@ use super::vocabulary::{
     DOMAINS, GLOBS, KEYS, NATIVE_GLOBS, PREFIXES, REGEXES, SERVERS, TEXTS, TOOLS,
 };
 use bouncer_compiler::policy::{
-    ArgPattern, Cond, Contract, Fallback, FieldLabel, Layer, Outputs, Path, PathPrefix, Pattern,
-    Policy, Pos, Rate, Rule, RuleSet, Segment, Sink, ToolGlob, TrustedDestination, TrustedForm,
-    WriteParam,
+    ArgPattern, Cond, Contract, Dispatch, Fallback, FieldLabel, Layer, Outputs, Path, PathPrefix,
+    Pattern, Policy, Pos, Rate, Rule, RuleSet, Segment, Sink, ToolGlob, TrustedDestination,
+    TrustedForm, WriteParam,
 };
 use bouncer_runtime::{Label, Verdict};
 
@@ -160,6 +160,11 @@ fn contract(rng: &mut Rng, lines: &mut Lines) -> Contract {
             vec![]
         },
         confirm: rng.chance(25),
+        dispatches: rng.chance(6).then(|| Dispatch {
+            tool: (*rng.pick(KEYS)).to_owned(),
+            arguments: "arguments".to_owned(),
+            at: lines.next(),
+        }),
         max_calls: rng.chance(20).then(|| (rng.below(6) as u64, lines.next())),
         rates: if rng.chance(20) {
             rng.several(1, 2, |rng| Rate {

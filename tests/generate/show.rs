@@ -22,6 +22,13 @@ impl std::fmt::Display for Case {
             if contract.optional_sinks {
                 writeln!(f, "    optional_sinks: true")?;
             }
+            if let Some(dispatch) = &contract.dispatches {
+                writeln!(
+                    f,
+                    "    dispatches: {} {}",
+                    dispatch.tool, dispatch.arguments
+                )?;
+            }
             for sink in &contract.sinks {
                 writeln!(f, "    sink: {:?}  # line {}", sink.path.0, sink.at.line)?;
             }

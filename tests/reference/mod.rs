@@ -8,6 +8,7 @@
 #![allow(dead_code)]
 
 pub mod condition;
+pub mod dispatch;
 pub mod glob;
 pub mod json;
 pub mod leaves;
@@ -86,6 +87,8 @@ pub struct Reference {
     attempts: HashMap<ToolId, Vec<u64>>,
     approvals: HashSet<(String, String, String)>,
     seen: Seen,
+    /// The tool around the call that is looked at, if that is a call within a call.
+    outer: Option<String>,
 }
 
 impl Reference {
@@ -121,6 +124,7 @@ impl Reference {
             attempts: HashMap::new(),
             approvals: HashSet::new(),
             seen: Seen::default(),
+            outer: None,
         }
     }
 
@@ -193,8 +197,46 @@ impl Reference {
             .insert((tool.to_owned(), param.to_owned(), destination.to_owned()));
     }
 
-    /// Judges a call.
+    /// Judges a call, and the calls within it: the strictest verdict, among equals that of
+    /// the outer call.
     pub fn decide(&mut self, call: &RefCall<'_>, attempt: Attempt, now_ms: u64) -> RefDecision {
+        let mut strictest = self.decide_one(call, attempt, now_ms);
+        if strictest.stage == Stage::Malformed {
+            return strictest;
+        }
+        let (mut tool, mut arguments) = (call.tool.to_owned(), call.arguments.map(<[u8]>::to_vec));
+        let outermost = tool.clone();
+        for depth in 0..=dispatch::MOST {
+            self.outer = (depth > 0).then(|| outermost.clone());
+            let found = self.contract(call.server, &tool);
+            let Some(dispatches) = found.and_then(|found| found.contract.dispatches) else {
+                break;
+            };
+            let inner = dispatch::inner(&dispatches, arguments.as_deref());
+            let Some(inner) = inner.filter(|_| depth < dispatch::MOST) else {
+                if strictest.verdict < Verdict::Deny {
+                    strictest =
+                        RefDecision::new(Verdict::Deny, Stage::Constraint, Some(dispatches.at));
+                }
+                break;
+            };
+            (tool, arguments) = inner;
+            self.outer = Some(outermost.clone());
+            let within = RefCall {
+                server: call.server,
+                tool: &tool,
+                arguments: arguments.as_deref(),
+            };
+            let decision = self.decide_one(&within, attempt, now_ms);
+            if decision.verdict > strictest.verdict {
+                strictest = decision;
+            }
+        }
+        self.outer = None;
+        strictest
+    }
+
+    fn decide_one(&mut self, call: &RefCall<'_>, attempt: Attempt, now_ms: u64) -> RefDecision {
         let arguments = match call.arguments {
             None => Some(Json::Object(Vec::new())),
             Some(bytes) => json::arguments(bytes),
@@ -260,7 +302,8 @@ impl Reference {
 
     fn pinning(&self, call: &RefCall<'_>) -> Option<RefDecision> {
         let id = tool_id(call.server, call.tool);
-        if !self.any_pin {
+        let unlisted = self.outer.is_some() && !self.pinned.contains_key(&id);
+        if !self.any_pin || unlisted {
             None
         } else if self.changed.contains(&id) {
             Some(RefDecision::new(Verdict::Deny, Stage::Pinning, None))
@@ -294,7 +337,7 @@ impl Reference {
         let definition = match self.pinned.get(&tool_id(server, tool)) {
             Some(definition) => definition,
             // Where nothing was ever listed, a tool is known by its name alone.
-            None if !self.any_pin => {
+            None if !self.any_pin || self.outer.is_some() => {
                 unlisted = ToolDefinition::from_json(serde_json::json!({ "name": tool })).ok()?;
                 &unlisted
             }
@@ -327,6 +370,7 @@ impl Reference {
                 max_calls: derived.max_calls.map(|count| (u64::from(count), at)),
                 rates: Vec::new(),
                 outputs: None,
+                dispatches: None,
             },
             derived: true,
         })
@@ -336,7 +380,9 @@ impl Reference {
     /// a client that makes up names must not fill the memory. Calls of others end in
     /// "ask" without anything to approve.
     fn is_counted(&self, call: &RefCall<'_>) -> bool {
-        !self.any_pin || self.pinned.contains_key(&tool_id(call.server, call.tool))
+        !self.any_pin
+            || self.outer.is_some()
+            || self.pinned.contains_key(&tool_id(call.server, call.tool))
     }
 
     /// Attempts of the tool in the half-open window that ends now, this one included.
@@ -502,17 +548,23 @@ impl Reference {
         if !found.contract.exfiltrating {
             return None;
         }
-        let name = full_name(call.server, call.tool);
+        // What is approved within a call is for the tool within, and for none other.
+        let called = self.outer.as_deref().unwrap_or(call.tool);
+        let name = full_name(call.server, called);
+        let shown = |param: &str| match &self.outer {
+            None => param.to_owned(),
+            Some(_) => format!("call of {:?}: {param}", call.tool),
+        };
         let approved = |param: &str, destination: &str| {
             self.approvals
-                .contains(&(name.clone(), param.to_owned(), destination.to_owned()))
+                .contains(&(name.clone(), shown(param), destination.to_owned()))
         };
         let objection = sinks::judge(&found.contract, arguments, &self.seen, &approved)?;
         let at = found.contract.at;
         let question = objection
             .destination
             .filter(|_| objection.verdict == Verdict::Ask)
-            .map(|destination| (destination.param, destination.text));
+            .map(|destination| (shown(&destination.param), destination.text));
         Some(RefDecision {
             question,
             ..RefDecision::new(objection.verdict, Stage::SinkGate, found.at(at))

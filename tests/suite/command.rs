@@ -73,6 +73,9 @@ fn help_is_as_documented() {
         "serve",
         "hook",
         "pin",
+        "audit",
+        "audit verify",
+        "audit query",
         "inspect",
         "explain",
         "packs",
@@ -82,7 +85,7 @@ fn help_is_as_documented() {
     ] {
         let mut command = bouncer();
         if !sub.is_empty() {
-            command.arg(sub);
+            command.args(sub.split(' '));
         }
         let (code, stdout, stderr) = output(command.arg("--help"));
         assert_eq!((code, stderr.as_str()), (0, ""), "{sub}");

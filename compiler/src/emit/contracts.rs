@@ -7,9 +7,9 @@ use crate::lower::{CompileError, PathTable, paths_display, steps};
 use crate::policy::{Contract, Layer, Policy, TrustedForm};
 use bouncer_runtime::Label;
 use bouncer_runtime::plan::format::{
-    self, CONTRACT_CONFIRM, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS, CONTRACT_OUTPUTS,
-    CONTRACT_RESOLVE_SYMLINKS, Constraint, LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_FOLDED, NONE,
-    OutputLabel, Range, RateLimit, Sink,
+    self, CONTRACT_CONFIRM, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS,
+    CONTRACT_OUTPUTS, CONTRACT_RESOLVE_SYMLINKS, Constraint, LITERAL_AT_DOMAIN, LITERAL_BELOW,
+    LITERAL_FOLDED, NONE, OutputLabel, Range, RateLimit, Sink,
 };
 use zerocopy::little_endian::{U32, U64};
 
@@ -83,6 +83,7 @@ fn write_contract(
         ),
         (contract.outputs.is_some(), CONTRACT_OUTPUTS),
         (contract.confirm, CONTRACT_CONFIRM),
+        (contract.dispatches.is_some(), CONTRACT_DISPATCHES),
     ] {
         if set {
             flags |= flag;
@@ -92,6 +93,7 @@ fn write_contract(
         .outputs
         .as_ref()
         .map_or(Label::Untrusted, |outputs| outputs.label);
+    let dispatch = contract.dispatches.as_ref();
     let record = format::Contract {
         key: writer.text(&contract.key),
         layer: U32::new(match contract.layer {
@@ -109,6 +111,9 @@ fn write_contract(
         rates: since(&writer.rates, first_rate),
         output_label: U32::new(label as u32),
         outputs: since(&writer.output_labels, first_label),
+        dispatch_tool: writer.text(dispatch.map_or("", |dispatch| &dispatch.tool)),
+        dispatch_arguments: writer.text(dispatch.map_or("", |dispatch| &dispatch.arguments)),
+        dispatch_at: pos(dispatch.map(|dispatch| dispatch.at)),
     };
     writer.contracts.push(record);
 }

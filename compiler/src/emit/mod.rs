@@ -11,8 +11,8 @@ use crate::lower::{CompileError, Lowered, lower};
 use crate::policy::{Policy, Pos, Transport};
 use bouncer_runtime::Verdict;
 use bouncer_runtime::plan::format::{
-    self, Header, HeuristicWord, META_HAS_RULES, META_HEURISTICS, Meta, NONE, PathEdge, PathNode,
-    Range, Section, SectionEntry, ServerEntry,
+    self, Header, HeuristicWord, META_HAS_RULES, META_HEURISTICS, META_HIDE_DENIED, Meta, NONE,
+    PathEdge, PathNode, Range, Section, SectionEntry, ServerEntry,
 };
 use bouncer_runtime::plan::{digest_of, edge_slot};
 use writer::Writer;
@@ -227,6 +227,9 @@ fn meta(writer: &mut Writer, policy: &Policy, lowered: &Lowered) -> Meta {
     }
     if policy.heuristics.is_some() {
         flags |= META_HEURISTICS;
+    }
+    if policy.hide_denied {
+        flags |= META_HIDE_DENIED;
     }
     let max_calls = policy
         .heuristics

@@ -47,6 +47,19 @@ pub struct Contract {
     pub rates: Vec<Rate>,
     /// Labels of what the tool returns; `None`: untrusted, subject to heuristics.
     pub outputs: Option<Outputs>,
+    /// The tool calls another.
+    pub dispatches: Option<Dispatch>,
+}
+
+/// How a tool's arguments name the tool that it calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dispatch {
+    /// The argument that holds its name.
+    pub tool: String,
+    /// The argument that holds its arguments.
+    pub arguments: String,
+    /// Where `dispatches` was written.
+    pub at: Pos,
 }
 
 /// An argument whose leaves are destinations.

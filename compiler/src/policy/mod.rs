@@ -15,8 +15,8 @@ pub use condition::{
     Test, TypeName, View,
 };
 pub use contract::{
-    ArgPattern, Contract, FieldLabel, Layer, Outputs, PathPrefix, Rate, Sink, TrustedDestination,
-    TrustedForm, WriteParam,
+    ArgPattern, Contract, Dispatch, FieldLabel, Layer, Outputs, PathPrefix, Rate, Sink,
+    TrustedDestination, TrustedForm, WriteParam,
 };
 
 pub use written::{Written, WrittenFile};
@@ -53,6 +53,8 @@ pub struct Policy {
     pub heuristics: Option<Heuristics>,
     /// Servers that the gateway starts, sorted by name.
     pub servers: Vec<Server>,
+    /// Tools of which every call is denied are not shown to the client.
+    pub hide_denied: bool,
     /// Where the policy wants the audit log, as written; relative to the policy file.
     pub audit_path: Option<String>,
     /// Where the policy wants approvals kept, as written; relative to the policy file.

@@ -2,15 +2,15 @@
 //! layering can tell "not said" from "said to be off".
 
 use super::decode::Cx;
-use super::dialect::{CONTRACT_KEYS, Dialect, OUTPUT_KEYS};
+use super::dialect::{CONTRACT_KEYS, DISPATCH_KEYS, Dialect, OUTPUT_KEYS};
 use super::lists::{self, Lists};
 use super::node::{Meaning, Node, Value};
 use super::path::{self, PathError};
 use super::patterns;
 use crate::diagnostic::{Code, Diagnostic, Span, is_invisible, plain, quote};
 use crate::policy::{
-    ArgPattern, Contract, FieldLabel, Layer, ListItem, Outputs, Path, PathPrefix, Pos, Rate,
-    Scalar, Segment, Sink, TrustedDestination, TrustedForm, WriteParam,
+    ArgPattern, Contract, Dispatch, FieldLabel, Layer, ListItem, Outputs, Path, PathPrefix, Pos,
+    Rate, Scalar, Segment, Sink, TrustedDestination, TrustedForm, WriteParam,
 };
 use bouncer_runtime::{Label, Verdict};
 
@@ -36,6 +36,7 @@ pub(crate) struct Entry {
     pub max_calls: Option<(u64, Pos)>,
     pub rates: Option<Vec<Rate>>,
     pub outputs: Option<WrittenOutputs>,
+    pub dispatches: Option<Dispatch>,
     /// Where `extends: pack` stands, if it does.
     pub extends: Option<Span>,
 }
@@ -72,6 +73,7 @@ impl Entry {
                 fields: outputs.fields,
                 at: outputs.at,
             }),
+            dispatches: self.dispatches,
         }
     }
 }
@@ -141,6 +143,7 @@ pub(crate) fn read(
         max_calls: None,
         rates: None,
         outputs: None,
+        dispatches: None,
         extends: None,
     };
     if let Some(node) = fields.get("exfiltrating") {
@@ -189,6 +192,9 @@ pub(crate) fn read(
     }
     if let Some(node) = fields.get("outputs") {
         entry.outputs = outputs(cx, node, &of("outputs"));
+    }
+    if let Some(node) = fields.get("dispatches") {
+        entry.dispatches = dispatches(cx, node, &of("dispatches"));
     }
     if let Some((key, node)) = fields.find("extends") {
         entry.extends = cx
@@ -460,6 +466,38 @@ fn rate(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<Rate> {
         count,
         window_ms,
         at,
+    })
+}
+
+/// Reads `dispatches`: which arguments hold the name and the arguments of the tool that
+/// is called.
+fn dispatches(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<Dispatch> {
+    let fields = cx.fields(node, what, DISPATCH_KEYS)?;
+    let mut argument = |key: &str| {
+        let help = format!("add `{key}:` with the name of an argument");
+        match fields.get(key) {
+            Some(node) => cx
+                .some_text(node, &format!("`{key}` in {what}"))
+                .map(str::to_owned),
+            None => {
+                cx.missing(node.span, what, key, &help);
+                None
+            }
+        }
+    };
+    let (tool, arguments) = (argument("tool"), argument("arguments"));
+    let (tool, arguments) = (tool?, arguments?);
+    if tool.eq_ignore_ascii_case(&arguments) {
+        let message = format!("{what} names one argument for two things");
+        cx.report(Diagnostic::new(Code::WRONG_TYPE, node.span, message).help(
+            "`tool` is the argument with the tool's name, `arguments` the one with its arguments",
+        ));
+        return None;
+    }
+    Some(Dispatch {
+        tool,
+        arguments,
+        at: cx.pos(node.span),
     })
 }
 

@@ -50,6 +50,7 @@ pub(crate) const CONTRACT_KEYS: &[&str] = &[
     "rate",
     "resolve_symlinks",
     "outputs",
+    "dispatches",
     "extends",
     "checked",
 ];
@@ -67,6 +68,7 @@ pub(crate) const NATIVE_KEYS: &[&str] = &[
     "servers",
     "audit",
     "approval",
+    "hide_denied",
     "assert",
 ];
 /// Keys of a rule.
@@ -99,10 +101,19 @@ pub(crate) const AUDIT_KEYS: &[&str] = &["path"];
 pub(crate) const APPROVAL_KEYS: &[&str] = &["path", "timeoutSeconds", "pollIntervalMs"];
 /// Keys of a server.
 pub(crate) const SERVER_KEYS: &[&str] = &["command", "args", "env", "cwd", "url", "headers"];
+/// Keys of `dispatches`.
+pub(crate) const DISPATCH_KEYS: &[&str] = &["tool", "arguments"];
 /// Keys of `outputs`.
 pub(crate) const OUTPUT_KEYS: &[&str] = &["label", "fields"];
 /// Top-level keys that only a native policy has, besides `version`.
-pub(crate) const NATIVE_ONLY: &[&str] = &["packs", "heuristics", "lists", "tools", "assert"];
+pub(crate) const NATIVE_ONLY: &[&str] = &[
+    "packs",
+    "heuristics",
+    "lists",
+    "tools",
+    "hide_denied",
+    "assert",
+];
 
 /// How many keys of a value are looked at.
 const MOST_KEYS: usize = 64;

@@ -53,6 +53,8 @@ pub(crate) struct File {
     pub packs: Option<(Vec<(String, Span)>, Span)>,
     /// `heuristics`, if the file has it.
     pub heuristics: Option<(bool, Span)>,
+    /// `hide_denied`, if the file has it.
+    pub hide_denied: Option<(bool, Span)>,
     /// `assert`.
     pub assertions: Vec<Assertion>,
     /// `lists`, expanded.

@@ -32,6 +32,9 @@ pub(crate) fn read(cx: &mut Cx<'_>, root: &Node) -> File {
     if let Some(node) = fields.get("heuristics") {
         file.heuristics = cx.bool(node, "`heuristics`").map(|on| (on, node.span));
     }
+    if let Some(node) = fields.get("hide_denied") {
+        file.hide_denied = cx.bool(node, "`hide_denied`").map(|on| (on, node.span));
+    }
     if let Some(node) = fields.get("assert") {
         file.assertions = assertions(cx, &lists, node);
     }

@@ -5,16 +5,68 @@ use crate::diagnostic::{self, Diagnostic, Label, SourceMap, escape};
 use crate::verify::{Example, Finding, Report, Severity};
 use std::fmt::Write as _;
 
+/// Findings that are listed behind one that is shown.
+const MOST_LISTED: usize = 8;
+
 /// All findings, each with its source underlined; `colour` adds terminal colours.
 #[must_use]
 pub fn human(report: &Report, sources: &SourceMap, colour: bool) -> String {
     let mut out = String::new();
-    for finding in &report.findings {
+    let mut rest = report.findings.as_slice();
+    while let Some((finding, after)) = rest.split_first() {
+        // Notes of one code about one place are told once: the others are listed.
+        let alike = after
+            .iter()
+            .take_while(|other| {
+                finding.severity == Severity::Note
+                    && other.code == finding.code
+                    && other.places.first().map(|place| place.at)
+                        == finding.places.first().map(|place| place.at)
+            })
+            .count();
+        let (same, next) = after.split_at(alike);
+        rest = next;
         let shown = finding.example.as_ref().map(|e| example(e, sources));
-        let text = diagnostic::human_one(&of(finding, sources), sources, shown.as_deref(), colour);
+        let mut diagnostic = of(finding, sources);
+        if !same.is_empty() {
+            let more = others(same, sources);
+            diagnostic.help = Some(match diagnostic.help {
+                Some(help) => format!("{help}\n{more}"),
+                None => more,
+            });
+        }
+        let text = diagnostic::human_one(&diagnostic, sources, shown.as_deref(), colour);
         out.push_str(&text);
         out.push_str("\n\n");
     }
+    out
+}
+
+/// Findings that are like one that is shown, in a line: by their other place where they
+/// have one.
+fn others(same: &[Finding], sources: &SourceMap) -> String {
+    let mut out = format!("{} more of this kind here: ", same.len());
+    for (number, finding) in same.iter().enumerate() {
+        if number == MOST_LISTED {
+            let _ = write!(out, ", …");
+            break;
+        }
+        if number > 0 {
+            out.push_str(", ");
+        }
+        match finding.places.get(1) {
+            Some(place) => {
+                let _ = write!(
+                    out,
+                    "{}:{}",
+                    escape(file_of(place.at, sources)),
+                    place.at.line
+                );
+            }
+            None => out.push_str(&finding.message),
+        }
+    }
+    out.push_str(" (`--format json` shows each)");
     out
 }
 

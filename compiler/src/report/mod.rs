@@ -53,7 +53,7 @@ pub fn of_diagnostics(list: &[Diagnostic], sources: &SourceMap) -> Report {
         .iter()
         .map(|diagnostic| Finding {
             code: diagnostic.code,
-            kind: Kind::Undecided,
+            kind: Kind::PolicyError,
             severity: match diagnostic.severity {
                 crate::diagnostic::Severity::Error => Severity::Error,
                 crate::diagnostic::Severity::Warning => Severity::Warning,

@@ -117,6 +117,7 @@ fn extend(user: Entry, pack: &Entry) -> Entry {
         max_calls: user.max_calls.or(pack.max_calls),
         rates: user.rates.or_else(|| pack.rates.clone()),
         outputs,
+        dispatches: user.dispatches.or_else(|| pack.dispatches.clone()),
         key: user.key,
         span: user.span,
         at: user.at,
@@ -154,6 +155,9 @@ fn warn_dropped(user: &Entry, pack: &Entry, sink: &mut Sink) {
     }
     if pack.confirm == Some(true) && user.confirm != Some(true) {
         dropped.push("the question before every call (`confirm: true`)".to_owned());
+    }
+    if pack.dispatches.is_some() && user.dispatches.is_none() {
+        dropped.push("the look into the call within (`dispatches`)".to_owned());
     }
     if pack.max_calls.is_some() && user.max_calls.is_none() {
         dropped.push("the budget (`max_calls`)".to_owned());

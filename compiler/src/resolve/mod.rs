@@ -110,6 +110,7 @@ pub(crate) fn load_with(
         rules: rules(&mut files, &sources, &mut sink),
         heuristics,
         servers: servers(&mut files, &mut sink),
+        hide_denied: options::hide_denied(&files, &mut sink),
         audit_path: options::audit(&files, &mut sink),
         approval_path,
         approval_timeout_ms,
@@ -138,7 +139,8 @@ pub(crate) fn load_with(
 }
 
 /// The built-in heuristics, whether or not a policy uses them.
-pub(crate) fn builtin_heuristics() -> Option<bouncer_runtime::tools::Heuristics> {
+#[must_use]
+pub fn builtin_heuristics() -> Option<bouncer_runtime::tools::Heuristics> {
     let file = packs::heuristics()?;
     let (mut sources, mut sink) = (SourceMap::default(), Sink::default());
     let index = sources.add(file.name, file.text);

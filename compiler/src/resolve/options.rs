@@ -71,6 +71,12 @@ pub(super) fn heuristics(files: &[File], sink: &mut Sink) -> bool {
     agreed(said, "heuristics", sink).is_none_or(|(on, _)| on)
 }
 
+/// Whether tools that are always denied are hidden; they are not unless one says so.
+pub(super) fn hide_denied(files: &[File], sink: &mut Sink) -> bool {
+    let said = files.iter().filter_map(|file| file.hide_denied);
+    agreed(said, "hide_denied", sink).is_some_and(|(on, _)| on)
+}
+
 /// Where the files want the audit log.
 pub(super) fn audit(files: &[File], sink: &mut Sink) -> Option<String> {
     let said = files

@@ -4,6 +4,7 @@ use super::analysis::{combinations, labels};
 use super::example::{Written, example};
 use super::facts::Facts;
 use super::model::Model;
+use super::monotone::{View, at_least_as_strict};
 use super::names::{Glob, Names, Tool, Universe};
 use super::property::Context;
 use super::search::{Assignment, Row};
@@ -45,6 +46,32 @@ pub(super) fn diff(
         .collect())
 }
 
+/// What may differ beyond what a call by itself shows.
+#[derive(Clone, Copy, Default)]
+struct Beyond {
+    tighter: bool,
+    looser: bool,
+    why: &'static str,
+}
+
+/// What one side says of a tool, as it is written.
+fn view<'m, 'p>(model: &'m Model<'p>, side: &'m Side, tool: &Tool) -> View<'m, 'p> {
+    let rules = model.policy.rules.as_ref();
+    let fallbacks = rules.map_or([Verdict::Allow; 2], |set| {
+        if tool.listed.is_some() {
+            [side.fallback; 2]
+        } else {
+            [set.on_unknown.action, set.on_destructive_hint.action]
+        }
+    });
+    View {
+        model,
+        applicable: &side.applicable,
+        fallbacks,
+        contract: contract_of(model.policy, tool),
+    }
+}
+
 struct Comparison<'p> {
     theory: Theory,
     names: Names,
@@ -59,6 +86,8 @@ struct Side {
     applicable: Vec<u32>,
     /// Attempts at one time that the budget allows.
     budget: u64,
+    /// Counts and windows.
+    rates: Vec<(u32, u64)>,
 }
 
 impl Comparison<'_> {
@@ -138,20 +167,34 @@ impl Comparison<'_> {
             tighter: None,
             looser: None,
             undecided: None,
+            maybe_tighter: false,
+            maybe_looser: false,
         };
         if *shown != context.tool.tool {
             out.server = None;
         }
-        if self.is_same(&sides) {
+        let beyond = self.beyond(context);
+        if self.is_same(&sides) && beyond.is_none() {
             return out;
         }
+        let rates = sides[0].rates != sides[1].rates;
         let [tighter, looser] = [true, false].map(|tighter| {
+            if self.rules_out(context, &sides, tighter) {
+                return Answer::Empty;
+            }
             let played = self.budgets(context, &sides, tighter);
-            played.map_or_else(|| self.direction(context, &sides, tighter), Answer::Found)
+            let found =
+                played.map_or_else(|| self.direction(context, &sides, tighter), Answer::Found);
+            match found {
+                // Calls over time are not searched.
+                Answer::Empty if rates => Answer::Unknown,
+                found => found,
+            }
         });
-        let unknown = [&tighter, &looser]
-            .iter()
-            .any(|answer| matches!(answer, Answer::Unknown));
+        let beyond = beyond.unwrap_or_default();
+        out.maybe_tighter = matches!(tighter, Answer::Unknown) || beyond.tighter;
+        out.maybe_looser = matches!(looser, Answer::Unknown) || beyond.looser;
+        let unknown = out.maybe_tighter || out.maybe_looser;
         let found = |answer: Answer<Change>| match answer {
             Answer::Found(change) => Some(change),
             _ => None,
@@ -169,11 +212,39 @@ impl Comparison<'_> {
                 "the budget for the whole analysis is used up".to_owned()
             } else if let Some(pattern) = self.theory.too_large() {
                 format!("the automaton of the pattern `{pattern}` is too large to reason about")
+            } else if !beyond.why.is_empty() {
+                beyond.why.to_owned()
+            } else if rates {
+                "calls over time are not compared".to_owned()
             } else {
                 "values in disguise or several lists at once were not ruled out".to_owned()
             });
         }
         out
+    }
+
+    /// What differs in the tool's contract that no single call shows.
+    fn beyond(&self, context: &Context) -> Option<Beyond> {
+        let of = |model: &Model<'_>| {
+            let contract = contract_of(model.policy, &context.tool)?;
+            let outputs = contract.outputs.as_ref();
+            let outputs = outputs.map(|outputs| (outputs.label, outputs.fields.clone()));
+            Some((contract.resolve_symlinks, outputs))
+        };
+        let (old_links, old_outputs) = of(&self.old).unwrap_or_default();
+        let (new_links, new_outputs) = of(&self.new).unwrap_or_default();
+        if old_outputs != new_outputs {
+            return Some(Beyond {
+                tighter: true,
+                looser: true,
+                why: "its results are labelled otherwise: calls that send on what it returned may be judged otherwise",
+            });
+        }
+        (old_links != new_links).then_some(Beyond {
+            tighter: new_links,
+            looser: old_links,
+            why: "symbolic links are followed in one of the policies only, and what they lead to is not known",
+        })
     }
 
     fn side(&mut self, context: &Context, new: bool) -> Side {
@@ -209,8 +280,15 @@ impl Comparison<'_> {
             let most = contract.max_calls.map_or(u64::MAX, |(most, _)| most);
             rates.chain([most]).min().unwrap_or(most)
         });
+        let mut rates: Vec<(u32, u64)> = contract
+            .iter()
+            .flat_map(|contract| &contract.rates)
+            .map(|rate| (rate.count, rate.window_ms))
+            .collect();
+        rates.sort_unstable();
         Side {
             terms,
+            rates,
             fallback,
             applicable,
             budget,
@@ -229,10 +307,32 @@ impl Comparison<'_> {
                 .collect()
         };
         old.budget == new.budget
+            && old.rates == new.rates
             && old.fallback == new.fallback
             && self.old.policy.rules.is_some() == self.new.policy.rules.is_some()
             && old.terms == new.terms
             && rules(&self.old, old) == rules(&self.new, new)
+    }
+
+    /// Whether no call can go in this direction, by how the policies are written.
+    fn rules_out(&mut self, context: &Context, [old, new]: &[Side; 2], tighter: bool) -> bool {
+        let exact = |id: &u32| self.names.get(*id).is_some_and(Glob::is_exact);
+        let globs = !context.scope.must.iter().any(exact);
+        let Self {
+            theory,
+            old: before,
+            new: after,
+            ..
+        } = self;
+        let (before, after) = (
+            view(before, old, &context.tool),
+            view(after, new, &context.tool),
+        );
+        if tighter {
+            at_least_as_strict(theory, &after, &before, globs)
+        } else {
+            at_least_as_strict(theory, &before, &after, globs)
+        }
     }
 
     /// A call that one budget ends and the other does not.

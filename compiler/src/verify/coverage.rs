@@ -159,10 +159,14 @@ impl Cover<'_> {
                 verdict.name()
             ),
             places: place(at, ""),
-            help: Some(format!(
-                "end its rules with one that has no condition, e.g. `- {{tool: \"{}\", action: ask}}`",
-                plain(&tool.full)
-            )),
+            help: Some(if verdict == Verdict::Allow {
+                format!(
+                    "end its rules with one that has no condition, e.g. `- {{tool: \"{}\", action: ask}}`, or set the default to `ask`",
+                    plain(&tool.full)
+                )
+            } else {
+                "nothing to do if that is meant: a rule of its own would say the same".to_owned()
+            }),
             example: None,
         })
     }

@@ -49,7 +49,7 @@ pub(super) fn check(
                 },
             ],
             help: Some(help.to_owned()),
-            example: (pack.exfiltrating && !user.exfiltrating)
+            example: (pack.exfiltrating && !user.exfiltrating || pack.confirm && !user.confirm)
                 .then(|| open(user, pack, listed, judge))
                 .flatten(),
         });
@@ -93,6 +93,9 @@ fn losses(user: &Contract, pack: &Contract) -> (Vec<String>, Severity) {
     if pack.exfiltrating && user.exfiltrating && user.on_tainted < pack.on_tainted {
         lost.push("the denial of tainted destinations (`on_tainted: deny`)".to_owned());
     }
+    if pack.confirm && !user.confirm {
+        lost.push("the question before every call (`confirm: true`)".to_owned());
+    }
     if pack.max_calls.is_some() && user.max_calls.is_none() {
         lost.push("the budget (`max_calls`)".to_owned());
     }
@@ -109,6 +112,9 @@ fn losses(user: &Contract, pack: &Contract) -> (Vec<String>, Severity) {
         .any(|p| !user.arg_patterns.iter().any(|own| own.path == p.path))
     {
         lost.push("some of its `arg_patterns`".to_owned());
+    }
+    if confines(pack) && confines(user) && pack.resolve_symlinks && !user.resolve_symlinks {
+        lost.push("the look behind symbolic links (`resolve_symlinks`)".to_owned());
     }
     lost.extend(labels(user, pack));
     (lost, worst)
@@ -139,7 +145,7 @@ fn labels(user: &Contract, pack: &Contract) -> Option<String> {
     }
 }
 
-/// A call with a tainted destination that the replacement allows.
+/// A call that the replacement allows: with a tainted destination, where the pack gated it.
 fn open(
     user: &Contract,
     pack: &Contract,
@@ -160,6 +166,11 @@ fn open(
         },
     };
     let schema = found.and_then(|(_, tool)| tool.input_schema());
+    if !pack.exfiltrating {
+        let arguments = schema::arguments(schema, &Path::default(), &json!({}));
+        let example = judge.judge(server, tool, &arguments, &[])?;
+        return (example.verdict == Verdict::Allow).then_some(example);
+    }
     let path = match pack.sinks.first() {
         Some(sink) => sink.path.clone(),
         None => Path(vec![Segment::Key("to".to_owned())]),

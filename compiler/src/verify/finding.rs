@@ -32,6 +32,8 @@ pub enum Kind {
     Assertion,
     /// A suppression that suppresses nothing.
     UnusedSuppression,
+    /// The policy does not compile.
+    PolicyError,
 }
 
 impl Kind {
@@ -51,6 +53,7 @@ impl Kind {
             Self::Undecided => "undecided",
             Self::Assertion => "assertion",
             Self::UnusedSuppression => "unused suppression",
+            Self::PolicyError => "policy error",
         }
     }
 }

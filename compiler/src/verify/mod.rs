@@ -19,6 +19,7 @@ mod leaf;
 #[cfg(test)]
 mod lint_tests;
 mod model;
+mod monotone;
 mod names;
 mod probe;
 mod property;
@@ -178,6 +179,10 @@ pub struct ToolDiff {
     pub looser: Option<Change>,
     /// What was not decided, and why.
     pub undecided: Option<String>,
+    /// Whether it was not decided if some calls are judged more strictly.
+    pub maybe_tighter: bool,
+    /// The same for less strictly.
+    pub maybe_looser: bool,
 }
 
 /// What differs between two policies, tool by tool.

@@ -6,12 +6,14 @@
 
 use super::analysis::{Analysis, MOST_ROWS, Which, place};
 use super::facts::Lit;
+use super::model::of_condition;
 use super::names::Universe;
 use super::search::{Assignment, Row};
 use super::theory::{Answer, Level};
 use super::{Example, Kind, Place};
 use crate::diagnostic::Code;
 use crate::policy::Pos;
+use bouncer_runtime::Verdict;
 use std::collections::BTreeMap;
 
 /// Covering rules that one finding names.
@@ -34,10 +36,17 @@ impl Analysis<'_> {
         let count = self.model.facts.len() as u32;
         let mut alive = Vec::new();
         for rule in 0..count {
+            // What is about no tool that there is decides nothing, whatever it says.
+            let globs = self.globs(rule);
+            if !self.names.listed.is_empty() && !self.names.any_listed(&globs) {
+                alive.push(false);
+                continue;
+            }
             let standing = self.standing(rule);
             match &standing {
                 Standing::Decides(assignment) => {
                     self.tests(rule);
+                    self.unfit_only(rule, assignment);
                     self.tautology(rule);
                     self.changes_nothing(rule, assignment);
                 }
@@ -240,6 +249,56 @@ impl Analysis<'_> {
                 None,
             );
         }
+    }
+
+    /// Reports a restrictive rule whose tests contradict each other: only what they cannot
+    /// judge, such as a text where a number is compared, makes it match.
+    fn unfit_only(&mut self, rule: u32, sample: &Assignment) {
+        let action = self.model.action(rule);
+        let written = self.model.policy.rules.as_ref();
+        let Some(condition) = written.and_then(|set| set.rules.get(rule as usize)) else {
+            return;
+        };
+        if action == Verdict::Allow {
+            return;
+        }
+        // As a rule that lets through would read it.
+        let read = of_condition(
+            &condition.condition,
+            condition.at,
+            true,
+            &mut self.theory.facts,
+        );
+        let Ok((rows, _)) = read else { return };
+        let globs = self.globs(rule);
+        let universe = self.universe(&globs);
+        let fitting = self.seek(
+            &[&globs],
+            &[&rows],
+            &|_| false,
+            Level::Plain,
+            universe,
+            &mut |_, _| true,
+        );
+        if fitting != Answer::Empty {
+            return;
+        }
+        let mut places = vec![self.model.place(rule, "hardly ever matches")];
+        for (at, _) in self.tests_of(rule).into_iter().take(MOST_COVERING) {
+            if !places.iter().any(|known| known.at == at) {
+                places.push(place(at, "contradicts the others"));
+            }
+        }
+        let example = self.shown(sample);
+        self.push(
+            (Code::NEVER, Kind::Vacuous),
+            format!(
+                "no value that its tests can judge satisfies the condition of this `{action}` rule"
+            ),
+            places,
+            "correct the tests: as they are, only what they cannot judge is stopped, as in the example",
+            example,
+        );
     }
 
     /// Reports a condition that every call satisfies.

@@ -28,6 +28,12 @@ pub fn run(
     report.tools = covered;
     report.arguments = arguments;
     let sources = loaded.warnings.sources();
+    for finding in &mut report.findings {
+        // What a policy does not say stands nowhere: at its start it can be accepted.
+        if finding.places.is_empty() && finding.kind == Kind::Coverage {
+            finding.places = suppress::start(sources);
+        }
+    }
     for warning in loaded.warnings.list() {
         let Some(finding) = of_warning(warning, sources) else {
             continue;

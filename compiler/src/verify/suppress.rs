@@ -68,6 +68,21 @@ pub(super) fn apply(findings: &mut Vec<Finding>, sources: &SourceMap, with_tools
     findings.append(&mut wrong);
 }
 
+/// The first line of the first file that says something.
+pub(super) fn start(sources: &SourceMap) -> Vec<Place> {
+    let Some(source) = sources.file(0) else {
+        return Vec::new();
+    };
+    let says = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let lines: Vec<&str> = source.text.split('\n').collect();
+    let line = lines.iter().position(|line| says(&line)).unwrap_or(0);
+    at(Pos {
+        file: 0,
+        line: u32::try_from(line + 1).unwrap_or(1),
+        column: 1,
+    })
+}
+
 fn at(at: Pos) -> Vec<Place> {
     vec![Place {
         at,

@@ -1,19 +1,31 @@
 //! The audit log: one JSON line for every verdict, written before the call goes out.
 //!
-//! Knows nothing of policies or of the proxy. A line is one `write` to a file that is
-//! opened for appending: the kernel places and writes it as a whole, so that several
-//! processes can share a file without a lock (a lock that a stopped process holds
-//! would stop every gate on the machine).
+//! Knows nothing of policies or of the proxy. Lines are chained by hashes, so that what
+//! is changed or taken away afterwards shows ([`verify`]), and several processes can share
+//! a log: each holds a lock for the moment that a line takes.
 
+mod chain;
+mod file;
+mod head;
+mod parts;
 mod redact;
+mod scan;
+mod sync;
 mod time;
+mod verify;
+
+pub use chain::Link;
+pub use parts::files;
+pub use sync::Sync;
+pub use time::rfc3339 as timestamp;
+pub use verify::{Finding, Report, verify};
 
 use crate::gate::Grounds;
-use crate::private::{private_directory, private_file};
 use crate::{Stage, Verdict};
+use file::{Damage, Log};
 use serde::Serialize;
-use std::fs::File;
-use std::io::{self, Write};
+use serde_json::Value;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -45,6 +57,24 @@ pub enum Outcome {
     NobodyToAsk,
     /// Not forwarded: a human can approve it out of band, and then it is made again.
     Filed,
+}
+
+impl Outcome {
+    /// The name as lines write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Forwarded => "forwarded",
+            Self::Observed => "observed",
+            Self::Blocked => "blocked",
+            Self::Asked => "asked",
+            Self::Declined => "declined",
+            Self::TimedOut => "timed_out",
+            Self::Cancelled => "cancelled",
+            Self::NobodyToAsk => "nobody_to_ask",
+            Self::Filed => "filed",
+        }
+    }
 }
 
 /// One line of the log.
@@ -90,14 +120,21 @@ pub enum Arguments<'a> {
     Garbage(&'a [u8]),
 }
 
+/// How a log is kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// The size in bytes at which another file is started; `None`: never.
+    pub rotate: Option<u64>,
+    /// When lines reach the disk.
+    pub sync: Sync,
+}
+
 /// A log that is open for one conversation.
 #[derive(Debug)]
 pub struct Audit {
-    file: File,
+    log: Log,
     conversation: String,
     plan: String,
-    /// The last line was written in part: the next one starts on its own line.
-    torn: bool,
 }
 
 #[derive(Serialize)]
@@ -137,14 +174,23 @@ impl Audit {
     /// # Errors
     /// If the file cannot be opened for appending.
     pub fn open(path: &Path, conversation: &str, plan: &str) -> io::Result<Self> {
-        if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
-            private_directory(directory)?;
-        }
+        Self::open_with(path, conversation, plan, &Options::default())
+    }
+
+    /// The same, kept as `options` say.
+    ///
+    /// # Errors
+    /// If the file, or the head beside it, cannot be opened for writing.
+    pub fn open_with(
+        path: &Path,
+        conversation: &str,
+        plan: &str,
+        options: &Options,
+    ) -> io::Result<Self> {
         Ok(Self {
-            file: private_file(path)?,
+            log: Log::open(path, options)?,
             conversation: conversation.to_owned(),
             plan: plan.to_owned(),
-            torn: false,
         })
     }
 
@@ -155,26 +201,43 @@ impl Audit {
         Some(Path::new(&home).join(".bouncer").join("audit.jsonl"))
     }
 
+    /// Another plan judges from now on: its digest stands in every further line.
+    pub fn set_plan(&mut self, plan: &str) {
+        plan.clone_into(&mut self.plan);
+    }
+
     /// Appends one line. Values of secret-looking argument names are redacted.
     ///
     /// # Errors
     /// If the line could not be written whole; the call it is about must then be blocked.
     pub fn write(&mut self, entry: &Entry<'_>) -> io::Result<()> {
-        let line = self.line(entry, SystemTime::now());
-        match self.file.write(&line) {
-            Ok(written) if written == line.len() => {
-                self.torn = false;
-                Ok(())
-            }
-            Ok(written) => {
-                self.torn |= written > 0;
-                Err(io::Error::new(
-                    io::ErrorKind::WriteZero,
-                    "the line was written in part",
-                ))
-            }
-            Err(error) => Err(error),
+        let body = self.line(entry, SystemTime::now());
+        self.append(&body)
+    }
+
+    /// Appends a line that is about no call: what happened, in a word and in a sentence,
+    /// and members of its own.
+    ///
+    /// # Errors
+    /// If the line could not be written whole.
+    pub fn event(&mut self, event: &str, reason: &str, more: &[(&str, Value)]) -> io::Result<()> {
+        let mut body = event_body(&self.conversation, event, reason, &self.plan);
+        for (name, value) in more {
+            body.pop();
+            body.extend_from_slice(format!(",{}:{value}}}", Value::from(*name)).as_bytes());
         }
+        self.append(&body)
+    }
+
+    fn append(&mut self, body: &[u8]) -> io::Result<()> {
+        let conversation = &self.conversation;
+        self.log.append(body, |damage: &Damage| {
+            let head = EventHead {
+                time: &time::rfc3339(SystemTime::now()),
+                conversation,
+            };
+            members(&head, damage)
+        })
     }
 
     fn line(&self, entry: &Entry<'_>, now: SystemTime) -> Vec<u8> {
@@ -198,24 +261,58 @@ impl Audit {
             latency_us: u64::try_from(entry.latency.as_micros()).unwrap_or(u64::MAX),
         };
         let mut line = Vec::with_capacity(512);
-        if self.torn {
-            line.push(b'\n');
-        }
         // Plain strings and numbers always serialize; a failure would leave a line
         // that no reader takes for a whole one.
         let _ = serde_json::to_writer(&mut line, &head);
-        if line.last() == Some(&b'}') {
-            line.pop();
-        }
+        line.remove(0);
+        line.pop();
         push_arguments(&mut line, entry.arguments);
         let start = line.len();
         let _ = serde_json::to_writer(&mut line, &tail);
         if let Some(brace) = line.get_mut(start) {
             *brace = b',';
         }
-        line.push(b'\n');
         line
     }
+}
+
+#[derive(Serialize)]
+struct EventHead<'a> {
+    time: &'a str,
+    conversation: &'a str,
+}
+
+#[derive(Serialize)]
+struct EventTail<'a> {
+    event: &'a str,
+    reason: &'a str,
+    plan: &'a str,
+}
+
+fn event_body(conversation: &str, event: &str, reason: &str, plan: &str) -> Vec<u8> {
+    let head = EventHead {
+        time: &time::rfc3339(SystemTime::now()),
+        conversation,
+    };
+    members(
+        &head,
+        &EventTail {
+            event,
+            reason,
+            plan,
+        },
+    )
+}
+
+/// The members of both objects, without the first brace.
+fn members(head: &impl Serialize, tail: &impl Serialize) -> Vec<u8> {
+    let mut body = serde_json::to_vec(head).unwrap_or_default();
+    body.pop();
+    let tail = serde_json::to_vec(tail).unwrap_or_default();
+    body.push(b',');
+    body.extend_from_slice(tail.get(1..).unwrap_or_default());
+    body.drain(..body.len().min(1));
+    body
 }
 
 fn push_arguments(line: &mut Vec<u8>, arguments: Arguments<'_>) {
@@ -239,5 +336,7 @@ fn push_arguments(line: &mut Vec<u8>, arguments: Arguments<'_>) {
     }
 }
 
+#[cfg(test)]
+mod chain_tests;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 use super::*;
 use serde_json::Value;
 
-fn entry(arguments: Arguments<'_>) -> Entry<'_> {
+pub(super) fn entry(arguments: Arguments<'_>) -> Entry<'_> {
     Entry {
         call: 3,
         server: Some("mail"),
@@ -19,7 +19,7 @@ fn entry(arguments: Arguments<'_>) -> Entry<'_> {
     }
 }
 
-fn read(path: &Path) -> Vec<Value> {
+pub(super) fn read(path: &Path) -> Vec<Value> {
     std::fs::read_to_string(path)
         .unwrap()
         .lines()

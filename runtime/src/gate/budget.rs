@@ -50,6 +50,26 @@ impl Attempts {
             .copied()
     }
 
+    /// How many attempts' times are remembered.
+    pub(super) const fn times_kept(&self) -> usize {
+        self.filled
+    }
+
+    /// The time of the `age`-th latest attempt, as far as it is remembered.
+    pub(super) fn newest_time(&self, age: usize) -> Option<u64> {
+        self.newest(age)
+    }
+
+    /// Remembers these times, oldest first, and room for `history`.
+    pub(super) fn set_times(&mut self, history: usize, times: &[u64]) {
+        self.times = vec![0; history].into_boxed_slice();
+        self.filled = times.len().min(history);
+        for (slot, time) in self.times.iter_mut().zip(times) {
+            *slot = *time;
+        }
+        self.next = self.filled.checked_rem(history).unwrap_or(0);
+    }
+
     /// Attempts within the last `window_ms` milliseconds (0: ever), as far as they are
     /// remembered. Logarithmic in the history.
     pub fn within(&self, window_ms: u64, now_ms: u64) -> u64 {

@@ -29,6 +29,8 @@ pub struct Conversation {
     pub(super) scratch: Scratch,
     /// Results recorded so far: the number of the latest call.
     pub(super) calls: u64,
+    /// The gate's plan that the rest belongs to; see [`super::Gate::generation`].
+    pub(super) generation: u64,
 }
 
 impl Conversation {
@@ -42,6 +44,7 @@ impl Conversation {
             approvals: Approvals::default(),
             provenance: Provenance::new(provenance_limit),
             calls: 0,
+            generation: 0,
         }
     }
 

@@ -4,6 +4,7 @@ use super::budget::Attempts;
 use super::carried;
 use super::conversation::{Conversation, MAX_UNLISTED};
 use super::decision::{Cause, Decision};
+use super::dispatch;
 use super::eval::Evaluator;
 use super::rows::{self, RuleVerdict};
 use super::sink::{self, SinkGate, SinkPaths, SinkVerdict};
@@ -12,8 +13,8 @@ use super::walk::{self, WalkError};
 use super::{Attempt, Call, Gate, write_tool_key};
 use crate::json::Reader;
 use crate::plan::format::{
-    CONTRACT_CONFIRM, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS, CONTRACT_RESOLVE_SYMLINKS,
-    Constraint, Contract, META_HAS_RULES, NONE, Pos,
+    CONTRACT_CONFIRM, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS,
+    CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_HAS_RULES, NONE, Pos,
 };
 use crate::plan::{Corrupt, Tables, at, slice};
 use crate::tools::ToolDefinition;
@@ -38,8 +39,9 @@ pub(super) fn decide<'a>(
     now_ms: u64,
 ) -> Decision<'a> {
     let tables = gate.plan.tables();
-    let judged = judge(gate, tables, conversation, call, attempt, now_ms);
-    let (verdict, stage, cause) = judged.unwrap_or((
+    let judged = dispatch::judge_nested(gate, tables, conversation, call, attempt, now_ms);
+    let (decided, verdict, stage, cause) = judged.unwrap_or((
+        *call,
         Verdict::Deny,
         Stage::Malformed,
         Found::Cause(Cause::Corrupt),
@@ -82,7 +84,8 @@ pub(super) fn decide<'a>(
             Cause::Tainted { at, origin }
         }
     };
-    let mut decision = Decision::new(call, tables, verdict, stage, cause);
+    let mut decision = Decision::new(&decided, tables, verdict, stage, cause);
+    decision.outer = (decided.tool != call.tool).then_some(call.tool);
     decision.param = &scratch.culprit.param;
     decision.value = &scratch.culprit.value;
     decision
@@ -90,23 +93,25 @@ pub(super) fn decide<'a>(
 
 /// A cause, before what it borrows from the conversation can be borrowed.
 #[derive(Clone, Copy)]
-enum Found<'a> {
+pub(super) enum Found<'a> {
     Cause(Cause<'a>),
     Observed(Option<&'a Pos>),
     Tainted(Option<&'a Pos>),
 }
 
-fn judge<'a>(
+/// Judges one call; with `outer`, the tool that would make it.
+pub(super) fn judge<'a>(
     gate: &'a Gate,
     tables: &Tables<'a>,
     conversation: &mut Conversation,
     call: &Call<'a>,
+    outer: Option<&str>,
     attempt: Attempt,
     now_ms: u64,
 ) -> Result<(Verdict, Stage, Found<'a>), Corrupt> {
-    conversation.scratch.culprit.param.clear();
-    conversation.scratch.culprit.value.clear();
-    let standing = standing(gate, tables, conversation, call)?;
+    conversation.scratch.culprit.clear();
+    conversation.scratch.dispatches = NONE;
+    let standing = standing(gate, tables, conversation, call, outer.is_some())?;
     let Conversation {
         limits,
         attempts,
@@ -141,6 +146,7 @@ fn judge<'a>(
         NONE => None,
         index => Some(at(tables.contracts, index)?),
     };
+    let dispatches = contract.is_some_and(|c| c.flags.get() & CONTRACT_DISPATCHES != 0);
     let derived = known.and_then(|tool| tool.derived.as_ref());
 
     // Malformed: the walk reads every byte, and nothing counts before it has.
@@ -192,6 +198,9 @@ fn judge<'a>(
         }
         Err(WalkError::Corrupt) => return Err(Corrupt),
     };
+    if dispatches {
+        scratch.dispatches = contract_index;
+    }
     if attempt == Attempt::First
         && let Some(counter) = &mut counter
     {
@@ -248,7 +257,8 @@ fn judge<'a>(
             optional: contract.is_some_and(|c| c.flags.get() & CONTRACT_OPTIONAL_SINKS != 0),
             approvals,
             server: call.server,
-            tool: call.tool,
+            tool: outer.unwrap_or(call.tool),
+            within: outer.map(|_| call.tool),
             provenance,
         };
         let declared_at = contract.map(|contract| &contract.at);
@@ -328,6 +338,7 @@ fn standing<'g>(
     tables: &Tables<'_>,
     conversation: &mut Conversation,
     call: &Call<'_>,
+    dispatched: bool,
 ) -> Result<Standing<'g>, Corrupt> {
     // New pins since the last call: counters for them, in the order of the gate.
     for tool in gate.tools.iter().skip(conversation.attempts.len()) {
@@ -339,7 +350,8 @@ fn standing<'g>(
         let tool = gate.tools.get(index as usize).ok_or(Corrupt)?;
         return Ok(Standing::Listed(index as usize, tool));
     }
-    if gate.listed {
+    // What stands behind a tool that dispatches is not listed: it is known by its name.
+    if gate.listed && !dispatched {
         return Ok(Standing::Unknown);
     }
     if !conversation.unlisted.contains_key(key.as_str()) {

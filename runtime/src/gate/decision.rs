@@ -18,6 +18,8 @@ pub struct Decision<'a> {
     pub(super) cause: Cause<'a>,
     pub(super) tables: &'a Tables<'a>,
     pub(super) tool: &'a str,
+    /// The tool that was called, if `tool` is one that it would call.
+    pub(super) outer: Option<&'a str>,
     /// The argument and value in question, where there are any.
     pub(super) param: &'a str,
     pub(super) value: &'a str,
@@ -55,6 +57,11 @@ pub(super) enum Cause<'a> {
     /// A human decides on every call: the contract says so, or the heuristics.
     Confirm {
         at: Option<&'a Pos>,
+    },
+    /// The call within the call cannot be read, or there are too many.
+    Dispatch {
+        at: &'a Pos,
+        too_deep: bool,
     },
     NoDestination {
         at: Option<&'a Pos>,
@@ -147,6 +154,7 @@ impl<'a> Decision<'a> {
             cause,
             tables,
             tool: call.tool,
+            outer: None,
             param: "",
             value: "",
             message: call.message,
@@ -186,6 +194,7 @@ impl<'a> Decision<'a> {
             Cause::Rule { .. } => "rule.matched",
             Cause::Fallback { .. } => "rule.default",
             Cause::Confirm { .. } => "default.confirm",
+            Cause::Dispatch { .. } => "constraint.dispatch",
             Cause::NoDestination { .. } => "sink_gate.no_destination",
             Cause::Unproven { .. } => "sink_gate.unproven",
             Cause::Observed { .. } => "sink_gate.observed",
@@ -217,7 +226,7 @@ impl<'a> Decision<'a> {
             Cause::Rate(rate) => Some(&rate.at),
             Cause::Constraint(constraint) => Some(&constraint.at),
             Cause::Rule { rule, .. } => Some(&rule.at),
-            Cause::Fallback { at, .. } => Some(at),
+            Cause::Fallback { at, .. } | Cause::Dispatch { at, .. } => Some(at),
         }?;
         if pos.file.get() == NONE {
             return None;
@@ -307,6 +316,9 @@ impl fmt::Display for Reason<'_, '_> {
             ..
         } = self.0;
         let tool = Quoted(tool);
+        if let Some(outer) = self.0.outer {
+            write!(f, "tool {} calls {tool}: ", Quoted(outer))?;
+        }
         let param = Quoted(param);
         let value = Quoted(value);
         match self.0.cause {
@@ -398,6 +410,13 @@ impl fmt::Display for Reason<'_, '_> {
             Cause::Confirm { at: None } => write!(
                 f,
                 "tool {tool} goes by a name of tools that destroy, pay, book or change access, and no contract speaks of it"
+            ),
+            Cause::Dispatch { too_deep: true, .. } => {
+                write!(f, "calls within calls go too deep at tool {tool}")
+            }
+            Cause::Dispatch { .. } => write!(
+                f,
+                "tool {tool} calls another, and which, or with what, cannot be read"
             ),
             Cause::NoDestination { .. } => {
                 write!(

@@ -7,9 +7,12 @@ mod carried;
 mod conversation;
 mod decide;
 mod decision;
+mod dispatch;
 mod eval;
 mod grounds;
 mod hasher;
+mod hidden;
+mod reload;
 mod rows;
 mod scratch;
 mod sink;
@@ -43,6 +46,12 @@ pub struct Gate {
     /// Whether any server's tools were ever pinned. Before that every tool that a call
     /// names counts as pinned: there is nothing to hold it against.
     listed: bool,
+    /// How servers listed their tools last, by [`tool_key`].
+    definitions: HashMap<String, reload::Listed, Seeded>,
+    /// By row of the plan: it holds for every call. Empty where nothing is hidden.
+    rows_always: Vec<bool>,
+    /// Counts the plans; a conversation notes the one it was last judged by.
+    generation: u64,
 }
 
 /// Whether a decision counts against budgets, and what a human has approved.
@@ -63,6 +72,7 @@ impl Gate {
     pub fn new(plan: Plan) -> Self {
         // A loaded plan cannot fail here; if it did, decisions fail closed as well.
         let heuristics = tool::heuristics(plan.tables()).unwrap_or_default();
+        let rows_always = hidden::always(plan.tables()).unwrap_or_default();
         Self {
             plan,
             heuristics,
@@ -70,6 +80,9 @@ impl Gate {
             names: HashMap::default(),
             provenance_limit: DEFAULT_PROVENANCE_LIMIT,
             listed: false,
+            definitions: HashMap::default(),
+            rows_always,
+            generation: 0,
         }
     }
 
@@ -116,6 +129,7 @@ impl Gate {
             }
             self.names.insert(key, index);
         }
+        self.note_definitions(server, tools);
     }
 
     fn link(&self, server: Option<&str>, definition: &ToolDefinition) -> Result<Tool, Corrupt> {
@@ -130,6 +144,7 @@ impl Gate {
     /// Notes a later listing of the same server: new tools stay unpinned, tools whose
     /// definition differs from the pinned one are denied until they are pinned again.
     pub fn observe(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
+        self.note_definitions(server, tools);
         for definition in tools {
             let index = self.names.get(&tool_key(server, &definition.name));
             if let Some(tool) = index.and_then(|&index| self.tools.get_mut(index as usize))
@@ -151,12 +166,21 @@ impl Gate {
     /// A fresh conversation: no budget used, nothing approved, nothing recorded.
     #[must_use]
     pub fn conversation(&self) -> Conversation {
-        Conversation::new(self.plan.tables(), self.provenance_limit)
+        let mut fresh = Conversation::new(self.plan.tables(), self.provenance_limit);
+        fresh.generation = self.generation;
+        fresh
+    }
+
+    /// How often the plan was replaced.
+    #[must_use]
+    pub const fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// Judges a call. `now_ms` is a monotonic clock in milliseconds; it only matters
     /// to rates. Does not touch the heap once the conversation has seen the tools and
-    /// arguments of that size; `sql()` views and `resolve_symlinks` are the exceptions.
+    /// arguments of that size; `sql()` views, `resolve_symlinks` and calls within calls are
+    /// the exceptions.
     pub fn decide<'a>(
         &'a self,
         conversation: &'a mut Conversation,
@@ -164,6 +188,9 @@ impl Gate {
         attempt: Attempt,
         now_ms: u64,
     ) -> Decision<'a> {
+        if conversation.generation != self.generation {
+            conversation.follow(self, now_ms);
+        }
         decide::decide(self, conversation, call, attempt, now_ms)
     }
 

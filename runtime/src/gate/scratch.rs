@@ -25,6 +25,10 @@ pub(super) struct Scratch {
     pub groups: Vec<u32>,
     /// What the reason of the decision quotes.
     pub culprit: Culprit,
+    /// The same, of the call around the one that is looked at.
+    pub held: Culprit,
+    /// The contract of the call that was judged last, if it dispatches; else [`NONE`].
+    pub dispatches: u32,
 }
 
 /// The argument and value that decided.
@@ -153,7 +157,17 @@ impl Scratch {
                 param: String::with_capacity(256),
                 value: String::with_capacity(4096),
             },
+            held: Culprit::default(),
+            dispatches: NONE,
         }
+    }
+}
+
+impl Culprit {
+    /// Forgets what stood here.
+    pub fn clear(&mut self) {
+        self.param.clear();
+        self.value.clear();
     }
 }
 

@@ -5,6 +5,7 @@
 //! look like destinations. Knows nothing of rules.
 
 use super::approvals::Approvals;
+use super::dispatch;
 use super::scratch::Scratch;
 use super::walk::{Frame, Step};
 use crate::Verdict;
@@ -218,6 +219,8 @@ pub(super) struct SinkGate<'g, 'p> {
     /// Declared sinks without a leaf mean that nothing is sent.
     pub optional: bool,
     pub approvals: &'g Approvals,
+    /// The tool that is called through `tool`, if one is.
+    pub within: Option<&'g str>,
     pub server: Option<&'g str>,
     pub tool: &'g str,
     pub provenance: &'g Provenance,
@@ -361,6 +364,9 @@ impl SinkGate<'_, '_> {
         // The parameter's name is needed for approvals and for the question.
         let mut param = std::mem::take(&mut scratch.walk.key);
         let named = self.write_param(leaf, sink, &mut param);
+        if let Some(tool) = self.within {
+            dispatch::within(tool, &mut param);
+        }
         let trust = named.and_then(|()| self.trust(destination, &param, scratch));
         let result = trust.map(|trust| {
             let (verdict, ends) = match trust {

@@ -11,7 +11,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub const MAGIC: [u8; 8] = *b"BNCRPLAN";
 /// The format this crate reads and the compiler writes. Any change of a record
 /// changes it.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Reads back as this number only when the bytes are little-endian.
 pub const ENDIAN: u32 = 0x0102_0304;
 /// "None" in a field that holds an index.
@@ -232,7 +232,8 @@ record! {
     Meta {
         /// Digest of the sections that decide: equal for equal policies.
         policy_digest: [u8; 32],
-        /// Bit 0: there is a rules section. Bit 1: heuristics are on.
+        /// Bit 0: there is a rules section. Bit 1: heuristics are on. Bit 2: tools that are
+        /// always denied are hidden.
         flags: U32,
         /// Verdict byte for unmatched destructive tools.
         on_destructive_hint: u8,
@@ -263,6 +264,8 @@ record! {
 pub const META_HAS_RULES: u32 = 1;
 /// [`Meta::flags`]: heuristics apply to tools without a contract.
 pub const META_HEURISTICS: u32 = 2;
+/// [`Meta::flags`]: tools of which every call is denied are not shown.
+pub const META_HIDE_DENIED: u32 = 4;
 
 record! {
     /// A node of the path trie.
@@ -504,6 +507,12 @@ record! {
         output_label: U32,
         /// Into [`Section::OutputLabels`].
         outputs: Range,
+        /// With [`CONTRACT_DISPATCHES`]: the argument that names the tool that is called.
+        dispatch_tool: Str,
+        /// The argument that holds that tool's arguments.
+        dispatch_arguments: Str,
+        /// Where `dispatches` was written.
+        dispatch_at: Pos,
     }
 }
 
@@ -517,6 +526,8 @@ pub const CONTRACT_OUTPUTS: u32 = 4;
 pub const CONTRACT_OPTIONAL_SINKS: u32 = 8;
 /// [`Contract::flags`]: a human decides on every call.
 pub const CONTRACT_CONFIRM: u32 = 16;
+/// [`Contract::flags`]: the tool calls another, which its arguments name.
+pub const CONTRACT_DISPATCHES: u32 = 32;
 
 record! {
     /// A sink of a contract.

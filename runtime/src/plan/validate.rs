@@ -342,6 +342,9 @@ impl<'t, 'p> Check<'t, 'p> {
                 && contract.layer.get() <= 1
                 && self.pos(&contract.at)
                 && self.pos(&contract.max_calls_at)
+                && self.text(&contract.dispatch_tool)
+                && self.text(&contract.dispatch_arguments)
+                && self.pos(&contract.dispatch_at)
                 && matches!(contract.on_tainted.get(), 1 | 2)
                 && slice(t.sinks, &contract.sinks).is_ok()
                 && slice(t.constraints, &contract.constraints).is_ok()

@@ -124,6 +124,7 @@ impl<J: Judge + 'static> Mediator<J> {
                     asked.because("a human has to approve it, but it is too large to be shown");
                 return self.block(case, &why, Outcome::NobodyToAsk);
             };
+            let generation = self.judge.borrow().generation();
             let reply = self.ask(&message, waiting).await;
             // Meanwhile the tool may have changed.
             self.wait_for_listing(waiting).await;
@@ -143,7 +144,10 @@ impl<J: Judge + 'static> Mediator<J> {
                     return self.block(case, &why, Outcome::Declined);
                 }
             }
+            // The human answered what another policy asked: that lifts nothing here.
+            let outdated = self.judge.borrow().generation() != generation;
             match &asked.approval {
+                _ if outdated => attempt = Attempt::AfterApproval,
                 Approval::Destination(question) => {
                     let mut judge = self.judge.borrow_mut();
                     judge.approve(case.call.tool(), question);
@@ -154,7 +158,7 @@ impl<J: Judge + 'static> Mediator<J> {
             match self.attempt(case, attempt) {
                 None => return,
                 // The approval did not help: asking again would go in circles.
-                Some(next) if next == asked => {
+                Some(next) if next == asked && !outdated => {
                     let why = asked.because("an approval does not settle it");
                     return self.block(case, &why, Outcome::Blocked);
                 }

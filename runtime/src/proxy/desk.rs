@@ -9,6 +9,7 @@ use super::session::Approval;
 use crate::approvals::{Key, Request, Store, StoreError, Subject};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Arguments longer than this, in bytes, are more than a human would read.
 const MAX_ARGUMENTS: usize = 256 * 1024;
@@ -21,7 +22,7 @@ const MAX_FILED: usize = 1000;
 pub struct Desk {
     store: Store,
     conversation: String,
-    plan: String,
+    plan: RefCell<Rc<str>>,
     /// By the key of the whole call: what a human was asked about.
     filed: RefCell<HashMap<Key, Key>>,
 }
@@ -41,9 +42,20 @@ impl Desk {
         Self {
             store,
             conversation,
-            plan,
+            plan: RefCell::new(plan.into()),
             filed: RefCell::default(),
         }
+    }
+
+    /// Another plan judges from now on: what was approved under the one before does not
+    /// hold under it.
+    pub(super) fn set_plan(&self, digest: String) {
+        *self.plan.borrow_mut() = digest.into();
+        self.filed.borrow_mut().clear();
+    }
+
+    fn plan(&self) -> Rc<str> {
+        Rc::clone(&self.plan.borrow())
     }
 
     /// Whether this is a call again that was put before a human, who has approved it
@@ -70,8 +82,9 @@ impl Desk {
 
     /// The key of a call as a whole.
     fn whole_call(&self, server: Option<&str>, case: &Case<'_>) -> Option<Key> {
+        let plan = self.plan();
         let request = Request {
-            plan: &self.plan,
+            plan: &plan,
             conversation: &self.conversation,
             server,
             tool: case.call.tool(),
@@ -85,6 +98,7 @@ impl Desk {
 
     fn request<'a>(
         &'a self,
+        plan: &'a str,
         server: Option<&'a str>,
         case: &'a Case<'_>,
         asked: &'a Finding,
@@ -98,7 +112,7 @@ impl Desk {
             },
         };
         Some(Request {
-            plan: &self.plan,
+            plan,
             conversation: &self.conversation,
             server,
             tool: case.call.tool(),
@@ -116,7 +130,8 @@ impl Desk {
         case: &Case<'_>,
         asked: &Finding,
     ) -> Option<Held> {
-        let request = self.request(server, case, asked)?;
+        let plan = self.plan();
+        let request = self.request(&plan, server, case, asked)?;
         let found = request.key().and_then(|key| {
             let id = self.store.approved(&key)?;
             Ok(id.map(|id| Held { id, key }))
@@ -152,7 +167,10 @@ impl Desk {
         {
             return Err(too_large());
         }
-        let request = self.request(server, case, asked).ok_or_else(too_large)?;
+        let plan = self.plan();
+        let request = self
+            .request(&plan, server, case, asked)
+            .ok_or_else(too_large)?;
         let id = self.store.ask(&request).map_err(|error| match error {
             StoreError::Denied(_) => error.to_string(),
             _ => {

@@ -70,7 +70,7 @@ impl<J: Judge + 'static> Mediator<J> {
                 Some(method) => self.on_server_request(frames, &method, &frame, line),
                 None => self.on_garbage(line, &Unreadable::Method.to_string()),
             },
-            (None, true) => self.on_server_answer(&frame, line),
+            (None, true) => self.on_server_answer(frames, &frame, line),
             _ => self.on_garbage(line, &Unreadable::Shape.to_string()),
         }
     }
@@ -129,7 +129,7 @@ impl<J: Judge + 'static> Mediator<J> {
         true
     }
 
-    fn on_server_answer(&self, frame: &Frame<'_>, line: &[u8]) {
+    fn on_server_answer(&self, frames: &mut FrameReader, frame: &Frame<'_>, line: &[u8]) {
         let Some(key) = frame.id.and_then(Key::parse) else {
             // An error about something the server could not read.
             return match frame.error.map(serde_json::from_slice::<Value>) {
@@ -161,7 +161,11 @@ impl<J: Judge + 'static> Mediator<J> {
         match outcome.map(serde_json::from_slice::<Value>) {
             Some(Ok(outcome)) => {
                 self.record_answer(&open.kind, &outcome);
-                self.client.push(line);
+                let shown = match (&open.kind, frame.result) {
+                    (Kind::ListTools, Some(result)) => self.without_hidden(frames, line, result),
+                    _ => None,
+                };
+                self.client.push(shown.as_deref().unwrap_or(line));
             }
             _ => self.fail(&open, "the server's answer cannot be read"),
         }

@@ -317,6 +317,7 @@ impl<J: Judge> Mediator<J> {
 
     fn write_audit(&self, entry: &Entry<'_>) -> bool {
         let written = self.office.audit.borrow_mut().write(entry);
+        self.office.metrics.line(entry, written.is_ok());
         if let Err(error) = &written {
             let error = error.to_string();
             note(format_args!(

@@ -4,7 +4,9 @@
 //! Everything runs on one thread. No borrow of a cell lives across an `await`.
 
 use super::desk::Desk;
+use super::hiding::Hiding;
 use super::listing::Listing;
+use super::metrics::Metrics;
 use super::outbox::Outbox;
 use super::session::Judge;
 use super::table::{Table, Waiting};
@@ -51,14 +53,22 @@ pub(super) struct Office {
     pub audit: RefCell<Audit>,
     /// Where humans approve out of band.
     pub desk: Option<Desk>,
+    pub metrics: Metrics,
     calls: Cell<u64>,
 }
 
 impl Office {
+    #[cfg(test)]
     pub(super) fn new(audit: Audit, desk: Option<Desk>) -> Rc<Self> {
+        Self::counted(audit, desk, Metrics::default())
+    }
+
+    /// An office whose lines are counted.
+    pub(super) fn counted(audit: Audit, desk: Option<Desk>, metrics: Metrics) -> Rc<Self> {
         Rc::new(Self {
             audit: RefCell::new(audit),
             desk,
+            metrics,
             calls: Cell::new(0),
         })
     }
@@ -79,6 +89,7 @@ pub(super) struct Mediator<J> {
     pub office: Rc<Office>,
     pub table: RefCell<Table>,
     pub listing: Listing,
+    pub hiding: Hiding,
     pub upstream: Upstream,
     pub client: Outbox,
     settled: Notify,
@@ -102,6 +113,7 @@ impl<J: Judge> Mediator<J> {
             office,
             table: RefCell::default(),
             listing: Listing::default(),
+            hiding: Hiding::default(),
             upstream: Upstream::default(),
             client: Outbox::default(),
             settled: Notify::new(),

@@ -3,7 +3,9 @@
 use super::conduct::{End, Streams, conduct};
 use super::desk::Desk;
 use super::mediator::{Mediator, Office, Settings};
+use super::metrics::Metrics;
 use super::process::{Server, ServerCommand};
+use super::reload::{self, Changes};
 use super::session::{Judge, Session};
 use super::stop::Stop;
 use super::{id, unix};
@@ -31,6 +33,10 @@ pub struct Proxy {
     pub command: ServerCommand,
     /// How to behave.
     pub settings: Settings,
+    /// Where a changed policy comes from.
+    pub changes: Option<Changes>,
+    /// What counts.
+    pub metrics: Metrics,
 }
 
 /// A name for one run, which nobody can guess: 32 hex digits.
@@ -47,28 +53,45 @@ impl Proxy {
     /// # Errors
     /// If the server or the runtime cannot be started.
     pub fn run(self) -> io::Result<u8> {
+        let metrics = self.metrics;
+        metrics.plan(&self.gate.plan().short_digest());
+        metrics.conversation(true);
+        metrics.upstream_starts(self.server.as_deref().unwrap_or_default());
+        metrics.upstream(self.server.as_deref().unwrap_or_default(), true);
         let session = Session::new(self.gate, self.server.clone(), self.lock)
             .observing(self.settings.observe);
         let (server, settings) = (self.server, self.settings);
-        let mediator = Mediator::new(
-            session,
-            Office::new(self.audit, self.desk),
-            server,
-            settings,
-        );
-        run_between(&mediator, &self.command)
+        let observe = settings.observe;
+        let office = Office::counted(self.audit, self.desk, metrics);
+        let mediator = Mediator::new(session.clone(), Rc::clone(&office), server, settings);
+        // Where nothing is blocked, nothing is hidden either.
+        mediator.hiding.on.set(!observe);
+        let hang_up_ends = self.changes.is_none();
+        let shown = Rc::clone(&mediator);
+        let changed = move || shown.tools_may_differ();
+        let follow = self
+            .changes
+            .map(|changes| reload::follow(changes, session, office, changed));
+        run_between(&mediator, &self.command, hang_up_ends, follow)
     }
 }
 
-/// Runs a mediator between the standard streams and a server.
+/// Runs a mediator between the standard streams and a server, and `beside` it.
 pub(super) fn run_between<J: Judge + 'static>(
     mediator: &Rc<Mediator<J>>,
     command: &ServerCommand,
+    hang_up_ends: bool,
+    beside: Option<impl Future<Output = ()> + 'static>,
 ) -> io::Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let code = LocalSet::new().block_on(&runtime, serve(mediator, command));
+    let code = LocalSet::new().block_on(&runtime, async {
+        if let Some(beside) = beside {
+            tokio::task::spawn_local(beside);
+        }
+        serve(mediator, command, hang_up_ends).await
+    });
     // A thread may still be reading the client's terminal.
     runtime.shutdown_background();
     code
@@ -77,8 +100,9 @@ pub(super) fn run_between<J: Judge + 'static>(
 async fn serve<J: Judge + 'static>(
     mediator: &Rc<Mediator<J>>,
     command: &ServerCommand,
+    hang_up_ends: bool,
 ) -> io::Result<u8> {
-    let mut stop = Stop::new(unix::told_to_stop()?);
+    let mut stop = Stop::new(unix::told_to_stop(hang_up_ends)?);
     let (process, server_in, server_out) = Server::start(command)?;
     let grace = mediator.settings.grace;
     let streams = Streams {

@@ -5,6 +5,7 @@
 //! decision of the gate makes one.
 
 use crate::gate::{Approvable, Attempt, Call, Conversation, Gate, Grounds, Permit};
+use crate::plan::{Corrupt, Plan};
 use crate::tools::{Lock, ToolDefinition};
 use crate::{Stage, Verdict};
 use serde_json::Value;
@@ -72,6 +73,15 @@ pub(super) trait Judge {
     fn record(&mut self, tool: &str, result: &Value);
     /// Other text that reaches the agent.
     fn record_untrusted(&mut self, origin: &str, value: &Value);
+    /// Changes whenever the policy does: what a human answered before then was about
+    /// another one.
+    fn generation(&self) -> u64 {
+        0
+    }
+    /// Whether a tool is not to be shown, because every call of it is denied.
+    fn hides(&self, _tool: &str) -> bool {
+        false
+    }
 }
 
 /// The gate and one conversation, as one server takes part in it.
@@ -131,6 +141,28 @@ impl Session {
     fn unlisted(self) -> Self {
         self.shared.borrow_mut().pin(self.server.as_deref(), &[]);
         self
+    }
+}
+
+impl Session {
+    /// Judges by another plan from now on.
+    ///
+    /// # Errors
+    /// If the plan's tables contradict themselves; nothing has changed then.
+    pub(super) fn reload(&self, plan: Plan) -> Result<(), Corrupt> {
+        self.shared.borrow_mut().gate.reload(plan)
+    }
+
+    /// Holds the tools to another lock from now on.
+    pub(super) fn accept(&self, lock: Lock) {
+        let shared = &mut *self.shared.borrow_mut();
+        shared.gate.accept(&lock, shared.lock.as_ref());
+        shared.lock = Some(lock);
+    }
+
+    /// The digest of the plan in force, as logs show it.
+    pub(super) fn plan_digest(&self) -> String {
+        self.shared.borrow().gate.plan().short_digest()
     }
 }
 
@@ -212,5 +244,14 @@ impl Judge for Session {
         let shared = &mut *self.shared.borrow_mut();
         let (gate, conversation) = (&shared.gate, &mut shared.conversation);
         gate.record_untrusted(conversation, self.server.as_deref(), origin, value);
+    }
+
+    fn generation(&self) -> u64 {
+        self.shared.borrow().gate.generation()
+    }
+
+    fn hides(&self, tool: &str) -> bool {
+        let gate = &self.shared.borrow().gate;
+        gate.hides(self.server.as_deref(), tool)
     }
 }

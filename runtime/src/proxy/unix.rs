@@ -51,19 +51,28 @@ pub(super) fn exit_code(status: ExitStatus) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// Resolves when the process is told to end: the exit code for that.
+/// Resolves when the process is told to end: the exit code for that. A hang-up does not
+/// end it where it means that the policy is to be read again.
 ///
 /// # Errors
 /// If the signals cannot be watched.
-pub(super) fn told_to_stop() -> io::Result<impl Future<Output = u8>> {
+pub(super) fn told_to_stop(hang_up_ends: bool) -> io::Result<impl Future<Output = u8>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut hang_up = signal(SignalKind::hangup())?;
+    let mut hang_up = hang_up_ends
+        .then(|| signal(SignalKind::hangup()))
+        .transpose()?;
     Ok(async move {
+        let hung_up = async {
+            match &mut hang_up {
+                Some(signal) => signal.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = terminate.recv() => 143,
             _ = interrupt.recv() => 130,
-            _ = hang_up.recv() => 129,
+            _ = hung_up => 129,
         }
     })
 }

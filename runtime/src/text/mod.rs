@@ -14,6 +14,7 @@ mod skeleton;
 pub(crate) use canonical::canonical_with_nul;
 pub use canonical::{canonical, fold, is_canonical_fast};
 pub use quoted::{Quoted, quote};
+pub(crate) use quoted::{has_hidden, quoted};
 pub use skeleton::skeleton;
 
 /// Whether `c` is white space to any of the readers a value may meet.

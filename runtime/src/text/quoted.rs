@@ -19,21 +19,25 @@ pub struct Quoted<'a>(pub &'a str);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_char('"')?;
-        let mut chars = self.0.chars();
-        for c in chars.by_ref().take(SHOWN) {
-            match c {
-                '"' | '\\' => write!(f, "\\{c}")?,
-                _ if is_hidden(c) => write!(f, "\\u{{{:x}}}", u32::from(c))?,
-                _ => f.write_char(c)?,
-            }
+        write(f, self.0, SHOWN)
+    }
+}
+
+fn write(f: &mut impl Write, text: &str, shown: usize) -> fmt::Result {
+    f.write_char('"')?;
+    let mut chars = text.chars();
+    for c in chars.by_ref().take(shown) {
+        match c {
+            '"' | '\\' => write!(f, "\\{c}")?,
+            _ if is_hidden(c) => write!(f, "\\u{{{:x}}}", u32::from(c))?,
+            _ => f.write_char(c)?,
         }
-        let cut = chars.count();
-        if cut == 0 {
-            f.write_char('"')
-        } else {
-            write!(f, "…\" ({} characters)", SHOWN + cut)
-        }
+    }
+    let cut = chars.count();
+    if cut == 0 {
+        f.write_char('"')
+    } else {
+        write!(f, "…\" ({} characters)", shown + cut)
     }
 }
 
@@ -41,6 +45,21 @@ impl fmt::Display for Quoted<'_> {
 #[must_use]
 pub fn quote(value: &str) -> String {
     Quoted(value).to_string()
+}
+
+/// Like [`quote`], cut after `shown` characters.
+pub(crate) fn quoted(value: &str, shown: usize) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write(&mut out, value, shown);
+    out
+}
+
+/// Whether a text of several lines holds characters that do not show. The selector of
+/// coloured pictures is none of them.
+pub(crate) fn has_hidden(text: &str) -> bool {
+    text.chars()
+        .any(|c| is_hidden(c) && !matches!(c, '\n' | '\r' | '\t' | '\u{a0}' | '\u{fe0f}'))
 }
 
 /// Whether `c` would not show as itself. The bidi controls are all ignorable.

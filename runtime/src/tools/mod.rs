@@ -4,11 +4,13 @@
 //! Runs when tools are listed, never on the decision path, so it may allocate.
 
 mod definition;
+mod diff;
 mod heuristics;
 mod lock;
 mod schema;
 mod words;
 
 pub use definition::{DefinitionError, ToolDefinition};
+pub use diff::{Difference, Weight, differences};
 pub use heuristics::{Derived, Heuristics, LabelHeuristics};
 pub use lock::{Change, Lock, LockError, LockedTool};

@@ -23,6 +23,15 @@ struct Line {
     grounds: Option<Grounds>,
 }
 
+fn is_event(line: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Event {
+        #[serde(rename = "event")]
+        _event: String,
+    }
+    serde_json::from_str::<Event>(line).is_ok()
+}
+
 /// Explains the line with this number; else the last one, or, unless `last` was asked
 /// for, the last that is not an allow.
 pub(super) fn explain(
@@ -32,10 +41,11 @@ pub(super) fn explain(
 ) -> Result<Explanation, Failure> {
     let text = source::read_text(path)?;
     let fail = |why: String| Failure::Message(format!("`{}`{why}", path.display()));
+    // Lines without a verdict are about no call.
     let mut lines: Vec<(usize, &str)> = text
         .lines()
         .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty())
+        .filter(|(_, line)| !line.trim().is_empty() && !is_event(line))
         .collect();
     let parse = |(index, line): (usize, &str)| {
         serde_json::from_str::<Line>(line)

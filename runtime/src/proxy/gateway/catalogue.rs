@@ -74,10 +74,12 @@ pub(super) fn without_doubles(items: Vec<Listed>) -> Vec<Listed> {
 
 impl Catalogue {
     /// Makes the catalogue anew of the tools of the servers that are up; `true` if the
-    /// client sees other tools than before.
+    /// client sees other tools than before. Tools that are hidden keep their names: calls
+    /// of them are judged, and denied, like any other.
     pub(super) fn rebuild<'a>(
         &mut self,
         servers: impl Iterator<Item = (usize, &'a str, &'a [Listed])>,
+        hides: impl Fn(usize, &str) -> bool,
     ) -> bool {
         // In the order in which they were listed.
         let mut order = Vec::new();
@@ -98,7 +100,9 @@ impl Catalogue {
             let owners = owners.remove(&name).unwrap_or_default();
             match owners.as_slice() {
                 [(index, _, tool)] => {
-                    definitions.push(tool.definition.clone());
+                    if !hides(*index, &tool.name) {
+                        definitions.push(tool.definition.clone());
+                    }
                     let place = Place {
                         server: *index,
                         name: tool.name.clone(),
@@ -179,15 +183,19 @@ mod tests {
         let (x, xy) = (tools("x", &["y__echo", "a"]), tools("x__y", &["echo", "b"]));
         let mut catalogue = Catalogue::default();
         let both = [(0, "x", x.as_slice()), (1, "x__y", xy.as_slice())];
-        assert!(catalogue.rebuild(both.into_iter()));
+        assert!(catalogue.rebuild(both.into_iter(), |_, _| false));
         assert_eq!(catalogue.find("x__y__echo"), None);
         assert_eq!(catalogue.definitions().len(), 2);
         assert_eq!(catalogue.find("x__y__b").unwrap().server, 1);
-        assert!(!catalogue.rebuild(both.into_iter()));
+        assert!(!catalogue.rebuild(both.into_iter(), |_, _| false));
         assert_eq!(catalogue.complained.len(), 1);
         // One of them is gone: the name has one owner.
-        assert!(catalogue.rebuild(both.into_iter().take(1)));
+        assert!(catalogue.rebuild(both.into_iter().take(1), |_, _| false));
         assert_eq!(catalogue.find("x__y__echo").unwrap().name, "y__echo");
+        // What is hidden can still be called, to be denied.
+        assert!(catalogue.rebuild(both.into_iter(), |server, tool| (server, tool) == (0, "a")));
+        assert_eq!(catalogue.definitions().len(), 1);
+        assert_eq!(catalogue.find("x__a").unwrap().name, "a");
     }
 
     #[test]

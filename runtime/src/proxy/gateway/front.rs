@@ -262,7 +262,12 @@ impl<J: Judge + 'static> Front<J> {
         let tools = tools
             .iter()
             .map(|(index, name, tools)| (*index, *name, tools.as_slice()));
-        let changed = self.catalogue.borrow_mut().rebuild(tools);
+        let seats: Vec<J> = self.members.iter().map(|m| (self.seats)(&m.name)).collect();
+        let hides = |server: usize, tool: &str| {
+            let seat = seats.get(server);
+            seat.is_some_and(|seat| seat.hides(tool))
+        };
+        let changed = self.catalogue.borrow_mut().rebuild(tools, hides);
         if changed && self.shown.get() {
             self.client()
                 .push(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);

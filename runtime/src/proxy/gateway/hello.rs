@@ -165,6 +165,7 @@ impl<J: Judge + 'static> Front<J> {
             self.refresh_tools(member).await;
         }
         member.state.set(State::Up);
+        self.office.metrics.upstream(&member.name, true);
         let level = self.level.borrow().clone();
         if let Some(level) = level.filter(|_| member.offers("logging")) {
             self.set_level(member, level);

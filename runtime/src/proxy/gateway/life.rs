@@ -56,10 +56,14 @@ impl<J: Judge + 'static> Front<J> {
         while *ending.borrow_and_update() == Ending::Running {
             let began = Instant::now();
             let how = match connector.connect() {
-                Ok(link) => self.once(&member, link).await,
+                Ok(link) => {
+                    self.office.metrics.upstream_starts(&member.name);
+                    self.once(&member, link).await
+                }
                 Err(error) => format!("cannot be started: {error}"),
             };
             member.state.set(State::Down);
+            self.office.metrics.upstream(&member.name, false);
             if *ending.borrow() != Ending::Running {
                 return;
             }

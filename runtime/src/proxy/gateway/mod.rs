@@ -15,13 +15,15 @@ mod hello;
 mod life;
 mod lists;
 mod routes;
-mod splice;
+pub(super) mod splice;
 #[cfg(test)]
 mod tests;
 
 use super::desk::Desk;
 use super::mediator::{Office, Settings};
+use super::metrics::Metrics;
 use super::process::ServerCommand;
+use super::reload::{self, Changes};
 use super::session::{Judge, Session};
 use super::unix;
 use crate::audit::Audit;
@@ -88,6 +90,10 @@ pub struct Gateway {
     pub settings: Settings,
     /// How long to wait for what.
     pub patience: Patience,
+    /// Where a changed policy comes from.
+    pub changes: Option<Changes>,
+    /// What counts.
+    pub metrics: Metrics,
 }
 
 impl Gateway {
@@ -97,23 +103,38 @@ impl Gateway {
     /// # Errors
     /// If the runtime cannot be started.
     pub fn run(self) -> io::Result<u8> {
+        self.metrics.plan(&self.gate.plan().short_digest());
+        self.metrics.conversation(true);
         let base = Session::new(self.gate, None, self.lock).observing(self.settings.observe);
-        let nobody = base.clone();
+        let (nobody, session) = (base.clone(), base.clone());
         // Every server takes its place before any of them can be called.
         for (name, _) in &self.servers {
             base.with_server(name);
         }
         let seats = Box::new(move |name: &str| base.with_server(name));
-        let office = Office::new(self.audit, self.desk);
+        let office = Office::counted(self.audit, self.desk, self.metrics);
         let names = self.servers.iter().map(|(name, _)| name.clone());
-        let front = Front::new(nobody, seats, office, names, self.settings, self.patience);
+        let hang_up_ends = self.changes.is_none();
+        let front = Front::new(
+            nobody,
+            seats,
+            Rc::clone(&office),
+            names,
+            self.settings,
+            self.patience,
+        );
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         let servers = self.servers.into_iter();
         let connectors = servers.map(|(_, command)| Box::new(command) as Box<dyn Connector>);
         let code = LocalSet::new().block_on(&runtime, async {
-            let told = unix::told_to_stop()?;
+            let told = unix::told_to_stop(hang_up_ends)?;
+            if let Some(changes) = self.changes {
+                let front = Rc::clone(&front);
+                let changed = move || front.recatalogue();
+                spawn_local(reload::follow(changes, session, office, changed));
+            }
             Ok(serve(&front, connectors, unix::stdin(), unix::stdout(), told).await)
         });
         // A thread may still be reading the client's terminal.

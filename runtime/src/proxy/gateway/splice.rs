@@ -3,11 +3,11 @@
 //! Knows nothing of messages; the parts are found by the strict reader.
 
 /// A part of a line, and what stands in its place.
-pub(super) type Edit<'a> = (&'a [u8], Vec<u8>);
+pub(in crate::proxy) type Edit<'a> = (&'a [u8], Vec<u8>);
 
 /// `line` with every part replaced. `None` if a part is not a slice of the line, or if
 /// parts overlap: both would be a fault of the caller.
-pub(super) fn splice(line: &[u8], mut edits: Vec<Edit<'_>>) -> Option<Vec<u8>> {
+pub(in crate::proxy) fn splice(line: &[u8], mut edits: Vec<Edit<'_>>) -> Option<Vec<u8>> {
     let start = line.as_ptr() as usize;
     edits.sort_by_key(|(part, _)| part.as_ptr() as usize);
     let mut out = Vec::with_capacity(line.len() + 64);

@@ -30,7 +30,13 @@ fn proxy_process() {
     let audit = Audit::open(Path::new("/dev/null"), "c", "p").unwrap();
     let judge = Script::knowing(&["allow"]);
     let mediator = Mediator::new(judge, Office::new(audit, None), None, quick());
-    let code = run_between(&mediator, &shell(&script)).unwrap();
+    let code = run_between(
+        &mediator,
+        &shell(&script),
+        true,
+        None::<std::future::Ready<()>>,
+    )
+    .unwrap();
     std::process::exit(i32::from(code));
 }
 
