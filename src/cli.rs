@@ -428,6 +428,68 @@ pub struct GatewayArgs {
     /// came from
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     pub provenance_limit: u32,
+    #[command(flatten)]
+    pub listen: ListenArgs,
+}
+
+/// Where agents come from that do not start the gateway themselves.
+#[derive(Args, Debug)]
+pub struct ListenArgs {
+    /// Listen for agents over HTTP, at http://ADDRESS/mcp, instead of on standard input
+    #[arg(long, value_name = "ADDRESS", help_heading = "Over HTTP")]
+    pub listen: Option<String>,
+    /// Who may come: a name and the SHA-256 of a token on each line. Needed unless the address
+    /// is a loopback one
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "listen",
+        help_heading = "Over HTTP"
+    )]
+    pub tokens: Option<PathBuf>,
+    /// Take requests for this host name, besides localhost and the address
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "listen",
+        help_heading = "Over HTTP"
+    )]
+    pub allow_host: Vec<String>,
+    /// Take requests of pages of this origin, besides those of this machine
+    #[arg(
+        long,
+        value_name = "ORIGIN",
+        requires = "listen",
+        help_heading = "Over HTTP"
+    )]
+    pub allow_origin: Vec<String>,
+    /// How many conversations there may be at once; half of them for one token
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 64,
+        requires = "listen",
+        help_heading = "Over HTTP"
+    )]
+    pub max_conversations: u32,
+    /// End a conversation of whose client nothing is heard for so long, in seconds
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 1800,
+        requires = "listen",
+        help_heading = "Over HTTP"
+    )]
+    pub idle: u32,
+    /// How long requests may still take once told to stop, in seconds
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 10,
+        requires = "listen",
+        help_heading = "Over HTTP"
+    )]
+    pub drain: u32,
 }
 
 /// Which approvals.

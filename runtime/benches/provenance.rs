@@ -136,7 +136,7 @@ fn sink() {
         for (size, (provenance, questions)) in stores.iter().enumerate() {
             for (kind, asked) in questions.iter().enumerate() {
                 // Once through, so that each store starts from a state of its own.
-                for rounds in [2, 400] {
+                for rounds in [2, 40] {
                     let started = Instant::now();
                     let before = cpu(started);
                     allocated += counting::allocations(|| {

@@ -50,7 +50,12 @@ pub enum Kind {
         subcommand: String,
     },
     /// Reached over the network.
-    Remote(String),
+    Remote {
+        /// Where.
+        url: String,
+        /// What is sent along.
+        headers: Vec<(String, String)>,
+    },
     /// None of these.
     Other(String),
 }
@@ -82,7 +87,7 @@ impl Entry {
             Kind::Plain(launch) | Kind::Wrapped { launch, .. } | Kind::Stashed(launch) => {
                 Some(launch)
             }
-            Kind::Bouncer { .. } | Kind::Remote(_) | Kind::Other(_) => None,
+            Kind::Bouncer { .. } | Kind::Remote { .. } | Kind::Other(_) => None,
         }
     }
 
@@ -106,16 +111,13 @@ fn kind(value: &Value) -> Result<Kind, String> {
         let stash = stash
             .as_object()
             .ok_or_else(|| format!("`{SENTINEL}` is not an object"))?;
-        if let Some(url) = address(stash) {
-            return Ok(Kind::Remote(url));
+        if let Some(remote) = remote(stash)? {
+            return Ok(remote);
         }
         return Ok(Kind::Stashed(launch(stash)?));
     }
     if !entry.contains_key("command") {
-        return match address(entry) {
-            Some(url) => Ok(Kind::Remote(url)),
-            None => Err("`command` is missing".to_owned()),
-        };
+        return remote(entry)?.ok_or_else(|| "`command` is missing".to_owned());
     }
     let launch = launch(entry)?;
     if !is_bouncer(&launch.program) {
@@ -140,11 +142,30 @@ fn kind(value: &Value) -> Result<Kind, String> {
     Ok(Kind::Bouncer { subcommand })
 }
 
-fn address(entry: &Map<String, Value>) -> Option<String> {
+/// An entry with an address; `None` if it has none.
+fn remote(entry: &Map<String, Value>) -> Result<Option<Kind>, String> {
     let url = ["url", "serverUrl", "httpUrl"]
         .iter()
         .find_map(|key| entry.get(*key));
-    url.and_then(Value::as_str).map(str::to_owned)
+    let Some(url) = url.and_then(Value::as_str) else {
+        return Ok(None);
+    };
+    let wrong = || "`headers` is not an object of strings".to_owned();
+    let headers = match entry.get("headers") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Object(members)) => members
+            .iter()
+            .map(|(name, value)| {
+                let value = value.as_str().ok_or_else(wrong)?;
+                Ok((name.clone(), value.to_owned()))
+            })
+            .collect::<Result<_, String>>()?,
+        Some(_) => return Err(wrong()),
+    };
+    Ok(Some(Kind::Remote {
+        url: url.to_owned(),
+        headers,
+    }))
 }
 
 /// Whether a program is this one, by its name.

@@ -222,7 +222,10 @@ fn the_kinds_of_entries() {
             Kind::Bouncer {
                 subcommand: "gateway".into()
             },
-            Kind::Remote("https://c".into()),
+            Kind::Remote {
+                url: "https://c".into(),
+                headers: Vec::new()
+            },
             other("`command` is not a string"),
             other("it is not an object"),
             other("`command` is missing"),

@@ -1,10 +1,10 @@
-//! Finds out how to start an upstream server: from an MCP client's configuration, or
+//! Finds out how to reach an upstream server: from an MCP client's configuration, or
 //! from a command line.
 
 use super::init::server_command;
 use crate::clients::{Document, Kind};
 use bouncer_compiler::diagnostic::escape;
-use bouncer_runtime::proxy::ServerCommand;
+use bouncer_runtime::proxy::{Endpoint, HttpServer, ServerCommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -40,28 +40,28 @@ impl Upstream {
         }
     }
 
-    /// The command to start the server with.
+    /// How the server is reached.
     ///
     /// # Errors
     /// What is wrong with the configuration or the command line, and where.
-    pub fn command(&self) -> Result<ServerCommand, String> {
+    pub fn endpoint(&self) -> Result<Endpoint, String> {
         match self {
-            Self::Launch { command, .. } => Ok(command.clone()),
+            Self::Launch { command, .. } => Ok(Endpoint::Command(command.clone())),
             Self::Command(words) => {
                 let (program, args) = words
                     .split_first()
                     .ok_or("no server is named: give its command behind `--`, or `--config` and `--upstream-name`")?;
-                Ok(ServerCommand {
+                Ok(Endpoint::Command(ServerCommand {
                     program: program.clone(),
                     args: args.to_vec(),
                     ..ServerCommand::default()
-                })
+                }))
             }
             Self::Entry { config, name } => {
                 let shown = config.display();
                 let text = std::fs::read_to_string(config)
                     .map_err(|error| format!("cannot read `{shown}`: {error}"))?;
-                entry_command(config, &text, name, config.parent())
+                entry(config, &text, name, config.parent())
                     .map_err(|why| format!("`{shown}`: {why}"))
             }
         }
@@ -77,12 +77,7 @@ impl Upstream {
     }
 }
 
-fn entry_command(
-    path: &Path,
-    text: &str,
-    name: &str,
-    base: Option<&Path>,
-) -> Result<ServerCommand, String> {
+fn entry(path: &Path, text: &str, name: &str, base: Option<&Path>) -> Result<Endpoint, String> {
     let entries = Document::parse(path, text)?.entries();
     let entry = entries
         .iter()
@@ -105,12 +100,14 @@ fn entry_command(
             command.cwd = command
                 .cwd
                 .map(|cwd| base.unwrap_or_else(|| Path::new("")).join(cwd));
-            Ok(command)
+            Ok(Endpoint::Command(command))
         }
         Kind::Bouncer { .. } => Err(format!("`{place}` starts bouncer itself")),
-        Kind::Remote(_) => Err(format!(
-            "`{place}` is reached at an address: only servers that are started by a command can be run"
-        )),
+        Kind::Remote { url, headers } => {
+            let server =
+                HttpServer::new(url, headers).map_err(|why| format!("`{place}`: {why}"))?;
+            Ok(Endpoint::Url(server))
+        }
         Kind::Other(why) => Err(format!("`{place}`: {why}")),
     }
 }
@@ -121,7 +118,10 @@ mod tests {
 
     fn command(text: &str) -> Result<ServerCommand, String> {
         let file = Path::new("/etc/mcp/client.json");
-        entry_command(file, text, "fs", file.parent())
+        match entry(file, text, "fs", file.parent())? {
+            Endpoint::Command(command) => Ok(command),
+            Endpoint::Url(_) => Err("reached over HTTP".to_owned()),
+        }
     }
 
     #[test]
@@ -166,8 +166,12 @@ mod tests {
                 "duplicate key",
             ),
             (
-                r#"{"mcpServers":{"fs":{"url":"http://x"}}}"#,
-                "fs` is reached",
+                r#"{"mcpServers":{"fs":{"url":"ftp://x"}}}"#,
+                "`mcpServers.fs`: `url` is neither",
+            ),
+            (
+                r#"{"mcpServers":{"fs":{"url":"http://x","headers":{"A":1}}}}"#,
+                "fs`: `headers`",
             ),
             (
                 r#"{"mcpServers":{"fs":{"x-bouncer-upstream":1}}}"#,
@@ -177,6 +181,9 @@ mod tests {
             let error = command(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
         }
-        assert!(Upstream::Command(vec![]).command().is_err());
+        assert!(Upstream::Command(vec![]).endpoint().is_err());
+        let http =
+            r#"{"mcpServers":{"fs":{"type":"http","url":"http://x/mcp","headers":{"A":"b"}}}}"#;
+        assert_eq!(command(http).unwrap_err(), "reached over HTTP");
     }
 }

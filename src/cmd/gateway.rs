@@ -2,17 +2,24 @@
 
 use super::reload;
 use super::run::{audit_log, desk, kept, metrics, note};
-use crate::cli::{GatewayArgs, PolicySource};
+use crate::cli::{GatewayArgs, ListenArgs, PolicySource};
 use crate::output::{Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
+use bouncer_runtime::audit;
 use bouncer_runtime::gate::Gate;
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::plan::format::ServerEntry;
-use bouncer_runtime::proxy::{Gateway, Patience, ServerCommand, Settings, conversation_id};
+use bouncer_runtime::proxy::{
+    Changes, Endpoint, Gateway, HttpGateway, HttpServer, Limits, Listen, Metrics, Opened, Patience,
+    ServerCommand, Settings, Tokens, conversation_id,
+};
+use bouncer_runtime::tools::Lock;
 use serde_json::Value;
 use std::ffi::OsString;
+use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Variables that name the policy, the first that is set.
 const VARIABLES: [&str; 2] = ["BOUNCER_CONFIG", "BORDER_PATROL_CONFIG"];
@@ -39,9 +46,61 @@ pub fn command(args: GatewayArgs) -> Outcome {
     let approvals = args
         .approvals
         .or_else(|| source::beside(&plan, &policy, |meta| &meta.approval_path));
+    let common = Common {
+        plan,
+        limit: (args.provenance_limit as usize) << 20,
+        lock,
+        audit,
+        kept,
+        approvals,
+        servers,
+        changes,
+        metrics,
+    };
+    match listen(&args.listen)? {
+        Some(listen) => over_http(listen, common),
+        None => over_stdio(common),
+    }
+}
+
+/// What a gateway is made of, however its agents reach it.
+struct Common {
+    plan: Plan,
+    limit: usize,
+    lock: Option<Lock>,
+    audit: Option<PathBuf>,
+    kept: audit::Options,
+    approvals: Option<PathBuf>,
+    servers: Vec<(String, Endpoint)>,
+    changes: Option<Changes>,
+    metrics: Metrics,
+}
+
+fn over_stdio(common: Common) -> Outcome {
+    let plan = common.plan;
     let conversation = conversation_id();
-    let (path, audit) = audit_log(audit, &kept, &conversation, &plan)?;
-    let desk = desk(&plan, approvals, conversation);
+    let (path, audit) = audit_log(common.audit, &common.kept, &conversation, &plan)?;
+    let desk = desk(&plan, common.approvals, conversation);
+    announce(&common.servers, &plan, &path);
+    let mut gate = Gate::new(plan);
+    gate.limit_provenance(common.limit);
+    let gateway = Gateway {
+        gate,
+        lock: common.lock,
+        audit,
+        desk,
+        servers: common.servers,
+        settings: Settings::default(),
+        patience: Patience::default(),
+        changes: common.changes,
+        metrics: common.metrics,
+    };
+    gateway
+        .run()
+        .map_err(|error| Failure::Message(format!("the gateway cannot run: {error}")))
+}
+
+fn announce(servers: &[(String, Endpoint)], plan: &Plan, audit: &Path) {
     let names: Vec<String> = servers
         .iter()
         .map(|(name, _)| format!("`{}`", escape(name)))
@@ -50,15 +109,43 @@ pub fn command(args: GatewayArgs) -> Outcome {
         "gating {} with plan {}, audit log `{}`",
         names.join(", "),
         plan.short_digest(),
-        path.display()
+        audit.display()
     ));
-    let mut gate = Gate::new(plan);
-    gate.limit_provenance((args.provenance_limit as usize) << 20);
-    let gateway = Gateway {
-        gate,
+}
+
+fn over_http(listen: Listen, common: Common) -> Outcome {
+    let Common {
+        plan,
+        limit,
         lock,
         audit,
-        desk,
+        kept,
+        approvals,
+        servers,
+        changes,
+        metrics,
+    } = common;
+    // What would fail for every conversation fails at once.
+    let (path, _) = audit_log(audit.clone(), &kept, &conversation_id(), &plan)?;
+    announce(&servers, &plan, &path);
+    let open = Box::new(move |conversation: &str, plan: &Plan| {
+        let (_, audit) = audit_log(audit.clone(), &kept, conversation, plan).map_err(
+            |failure| match failure {
+                Failure::Message(why) => why,
+                _ => "the audit log cannot be opened".to_owned(),
+            },
+        )?;
+        let desk = desk(plan, approvals.clone(), conversation.to_owned());
+        let mut gate = Gate::new(plan.clone());
+        gate.limit_provenance(limit);
+        Ok(Opened { gate, audit, desk })
+    });
+    let address = listen.address;
+    let gateway = HttpGateway {
+        listen,
+        plan,
+        open,
+        lock,
         servers,
         settings: Settings::default(),
         patience: Patience::default(),
@@ -67,7 +154,46 @@ pub fn command(args: GatewayArgs) -> Outcome {
     };
     gateway
         .run()
-        .map_err(|error| Failure::Message(format!("the gateway cannot run: {error}")))
+        .map_err(|error| Failure::Message(format!("cannot listen at `{address}`: {error}")))
+}
+
+/// Where to listen, and to whom.
+fn listen(args: &ListenArgs) -> Result<Option<Listen>, Failure> {
+    let Some(listen) = &args.listen else {
+        return Ok(None);
+    };
+    let addresses = listen.to_socket_addrs().map_err(|error| {
+        Failure::Message(format!(
+            "`--listen {}` is no address: {error}; write e.g. `127.0.0.1:8808`",
+            escape(listen)
+        ))
+    })?;
+    let address = addresses.into_iter().next();
+    let address = address
+        .ok_or_else(|| Failure::Message(format!("`--listen {}` has no address", escape(listen))))?;
+    let tokens = match &args.tokens {
+        Some(path) => Tokens::parse(&source::read_text(path)?)
+            .map_err(|why| Failure::Message(format!("`{}`: {why}", path.display())))?,
+        None => Tokens::default(),
+    };
+    let conversations = args.max_conversations as usize;
+    let per_principal = match tokens.is_empty() {
+        true => conversations,
+        false => conversations.div_ceil(2),
+    };
+    Ok(Some(Listen {
+        address,
+        tokens,
+        hosts: args.allow_host.clone(),
+        origins: args.allow_origin.clone(),
+        limits: Limits {
+            conversations,
+            per_principal,
+            idle: Duration::from_secs(args.idle.into()),
+            drain: Duration::from_secs(args.drain.into()),
+            ..Limits::default()
+        },
+    }))
 }
 
 /// The policy that the command line names, or else the environment, or else a file in
@@ -88,12 +214,12 @@ fn found(source: PolicySource) -> Result<PolicySource, Failure> {
     Ok(PolicySource { policy, ..source })
 }
 
-/// How to start each server of the plan; `look_up` gives a variable of the environment.
+/// How to reach each server of the plan; `look_up` gives a variable of the environment.
 fn servers(
     plan: &Plan,
     base: &Path,
     look_up: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<Vec<(String, ServerCommand)>, String> {
+) -> Result<Vec<(String, Endpoint)>, String> {
     let tables = plan.tables();
     if tables.servers.is_empty() {
         return Err("the policy names no servers: add `servers:`, a mapping of names to `{command: ..., args: [...]}`".to_owned());
@@ -101,9 +227,9 @@ fn servers(
     let mut out = Vec::new();
     for entry in tables.servers {
         let name = tables.text(&entry.name).map_err(|_| CORRUPT)?;
-        let command = server(tables, entry, base, look_up)
+        let endpoint = server(tables, entry, base, look_up)
             .map_err(|why| format!("server `{}`: {why}", escape(name)))?;
-        out.push((name.to_owned(), command));
+        out.push((name.to_owned(), endpoint));
     }
     Ok(out)
 }
@@ -113,15 +239,9 @@ fn server(
     entry: &ServerEntry,
     base: &Path,
     look_up: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<ServerCommand, String> {
+) -> Result<Endpoint, String> {
     let json = tables.text(&entry.json).map_err(|_| CORRUPT)?;
     let options: Value = serde_json::from_str(json).map_err(|error| error.to_string())?;
-    if options.get("url").is_some() {
-        return Err(
-            "it is reached by `url`, and this version only starts servers that have a `command`"
-                .to_owned(),
-        );
-    }
     let text = |value: &Value, key: &str| -> Result<OsString, String> {
         let text = value
             .as_str()
@@ -129,29 +249,49 @@ fn server(
         expand(text, look_up).map_err(|why| format!("`{key}`: {why}"))
     };
     let get = |key: &str| options.get(key).filter(|value| !value.is_null());
+    if let Some(url) = get("url") {
+        let plain = |value: &Value, key: &str| -> Result<String, String> {
+            // Without the value: it may be a secret.
+            let not_text = |_| format!("`{key}` is not a text");
+            text(value, key)?.into_string().map_err(not_text)
+        };
+        let headers = pairs(get("headers"), "headers")?;
+        let headers = headers
+            .into_iter()
+            .map(|(name, value)| {
+                let value = plain(value, &format!("headers.{name}"))?;
+                Ok((name.to_owned(), value))
+            })
+            .collect::<Result<Vec<_>, String>>()?;
+        return HttpServer::new(&plain(url, "url")?, &headers).map(Endpoint::Url);
+    }
     let program = text(get("command").ok_or("it has no `command`")?, "command")?;
     let args = get("args").and_then(Value::as_array).into_iter().flatten();
     let args = args
         .map(|arg| text(arg, "args"))
         .collect::<Result<_, _>>()?;
-    let env = get("env").and_then(Value::as_array).into_iter().flatten();
-    let env = env
-        .map(|pair| {
-            let name = pair
-                .get(0)
-                .and_then(Value::as_str)
-                .ok_or("`env` has no name")?;
-            let value = pair.get(1).ok_or("`env` has no value")?;
-            Ok((OsString::from(name), text(value, &format!("env.{name}"))?))
-        })
+    let env = pairs(get("env"), "env")?
+        .into_iter()
+        .map(|(name, value)| Ok((OsString::from(name), text(value, &format!("env.{name}"))?)))
         .collect::<Result<_, String>>()?;
     let cwd = get("cwd").map(|cwd| text(cwd, "cwd")).transpose()?;
-    Ok(ServerCommand {
+    Ok(Endpoint::Command(ServerCommand {
         program,
         args,
         env,
         cwd: cwd.map(|cwd| base.join(cwd)),
+    }))
+}
+
+/// Names and values, as the plan keeps them.
+fn pairs<'a>(list: Option<&'a Value>, key: &str) -> Result<Vec<(&'a str, &'a Value)>, String> {
+    let list = list.and_then(Value::as_array).into_iter().flatten();
+    list.map(|pair| {
+        let name = pair.get(0).and_then(Value::as_str);
+        name.zip(pair.get(1))
+            .ok_or_else(|| format!("`{key}` has an entry that is no pair"))
     })
+    .collect()
 }
 
 /// Puts variables of the environment in the place of `${NAME}`. What they hold is never

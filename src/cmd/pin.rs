@@ -4,7 +4,8 @@ use super::client_config::Upstream;
 use crate::cli::PinArgs;
 use crate::output::{ERROR, Failure, Outcome};
 use bouncer_compiler::builtin_heuristics;
-use bouncer_runtime::proxy::inspect;
+use bouncer_compiler::diagnostic::escape;
+use bouncer_runtime::proxy::{Endpoint, inspect};
 use bouncer_runtime::tools::{Change, Lock, LockedTool, Weight, differences};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -14,7 +15,7 @@ use std::time::Duration;
 /// What to pin, and where.
 #[derive(Clone, Debug)]
 pub struct PinOptions {
-    /// How to start the server.
+    /// How to reach the server.
     pub upstream: Upstream,
     /// The name to write into the lock; the configuration's if there is none.
     pub server: Option<String>,
@@ -82,7 +83,7 @@ impl Pinned {
 /// # Errors
 /// If the tools cannot be read, or the lock cannot be read or written.
 pub fn pin(options: &PinOptions) -> Result<Pinned, String> {
-    let command = options.upstream.command()?;
+    let endpoint = options.upstream.endpoint()?;
     let server = options
         .server
         .as_deref()
@@ -93,8 +94,14 @@ pub fn pin(options: &PinOptions) -> Result<Pinned, String> {
         Some(lock) => Some(lock?),
         None => None,
     };
-    let tools = inspect(&command, options.timeout)
-        .map_err(|error| format!("`{}`: {error}", command.program.display()))?;
+    let tools = inspect(&endpoint, options.timeout).map_err(|error| match &endpoint {
+        Endpoint::Command(command) => format!("`{}`: {error}", command.program.display()),
+        // Not the URL: it may hold a secret.
+        Endpoint::Url(_) => {
+            let name = options.upstream.name().unwrap_or("upstream");
+            format!("server `{}`: {error}", escape(name))
+        }
+    })?;
     let mut lock = Lock::new(server, tools);
     let shown = options.output.display();
     let count = lock.tools.len();

@@ -10,15 +10,15 @@ use bouncer_runtime::approvals::Store;
 use bouncer_runtime::audit::{self, Audit};
 use bouncer_runtime::gate::Gate;
 use bouncer_runtime::plan::Plan;
-use bouncer_runtime::proxy::{Changes, Desk, Metrics, Proxy, Settings, conversation_id};
+use bouncer_runtime::proxy::{Changes, Desk, Endpoint, Metrics, Proxy, Settings, conversation_id};
 use bouncer_runtime::tools::Lock;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What to run, and how.
 #[derive(Debug)]
 pub struct RunOptions {
-    /// How to start the server.
+    /// How to reach the server.
     pub upstream: Upstream,
     /// The name the policy knows the server by; the configuration's if there is none.
     pub server: Option<String>,
@@ -79,7 +79,7 @@ pub fn command(args: RunArgs) -> Outcome {
 /// If the server's command is not known, the audit log cannot be opened, or the server
 /// cannot be started.
 pub fn run(options: RunOptions) -> Outcome {
-    let command = options.upstream.command().map_err(Failure::Message)?;
+    let endpoint = options.upstream.endpoint().map_err(Failure::Message)?;
     let server = options
         .server
         .or_else(|| options.upstream.name().map(str::to_owned));
@@ -100,24 +100,24 @@ pub fn run(options: RunOptions) -> Outcome {
     if options.settings.observe {
         note(
             "NOTHING IS BLOCKED: with `--observe` calls that the policy asks about or denies go through; the audit log \
-             says what it would have done (outcome `observed`)",
+              says what it would have done (outcome `observed`)",
         );
     }
-    let program = PathBuf::from(&command.program);
     let proxy = Proxy {
         gate: options.gate,
         lock: options.lock,
         audit,
         desk,
         server,
-        command,
+        endpoint: endpoint.clone(),
         settings: options.settings,
         changes: options.changes,
         metrics: options.metrics,
     };
-    proxy
-        .run()
-        .map_err(|error| Failure::file("start", &program, &error))
+    proxy.run().map_err(|error| match endpoint {
+        Endpoint::Command(command) => Failure::file("start", Path::new(&command.program), &error),
+        Endpoint::Url(_) => Failure::Message(format!("the proxy cannot run: {error}")),
+    })
 }
 
 /// The counters, handed out if the command line wants that.

@@ -9,7 +9,7 @@ use bouncer_compiler::diagnostic::escape;
 use bouncer_compiler::policy::Policy;
 use bouncer_compiler::verify::{self, ListedTool, Severity};
 use bouncer_compiler::{Input, Options};
-use bouncer_runtime::proxy::inspect;
+use bouncer_runtime::proxy::{Endpoint, inspect};
 use bouncer_runtime::tools::{Derived, ToolDefinition};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,7 +65,10 @@ fn tools(args: &SuggestArgs) -> Result<Vec<ListedTool>, Failure> {
             let Some(launch) = entry.launch() else {
                 continue;
             };
-            let found = inspect(&server_command(launch), Duration::from_secs(args.timeout));
+            let found = inspect(
+                &Endpoint::Command(server_command(launch)),
+                Duration::from_secs(args.timeout),
+            );
             match found {
                 Ok(tools) => all.extend(
                     tools

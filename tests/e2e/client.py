@@ -9,11 +9,13 @@ all of them hold. `client.mjs` runs the same scenarios with the TypeScript SDK.
 import asyncio
 import base64
 import contextlib
+import hashlib
 import itertools
 import json
 import os
 import re
 import shutil
+import socket
 import stat
 import subprocess
 import sys
@@ -22,8 +24,10 @@ import time
 import warnings
 from pathlib import Path
 
+import httpx2
 import mcp
 from mcp import types
+from mcp.client.streamable_http import streamable_http_client
 
 HERE = Path(__file__).resolve().parent
 warnings.simplefilter("ignore", mcp.MCPDeprecationWarning)
@@ -67,9 +71,10 @@ class Run:
         ]
 
     def gateway(self, servers, **policy):
-        """The command line of the gateway in front of `servers`, named command lines."""
+        """The command line of the gateway in front of `servers`, named command lines or URLs."""
         path = self.dir / "gateway.yaml"
-        servers = {name: {"command": command[0], "args": command[1:]} for name, command in servers.items()}
+        of = lambda at: {"url": at} if isinstance(at, str) else {"command": at[0], "args": at[1:]}  # noqa: E731
+        servers = {name: of(at) for name, at in servers.items()}
         # JSON is YAML.
         path.write_text(json.dumps({"version": 1, **policy, "servers": servers}), encoding="utf-8")
         return [
@@ -96,14 +101,45 @@ class Run:
         """The parameters of the calls among them."""
         return [message["params"] for message in self.arrived()]
 
+    def transport(self, command, token=None):
+        """What connects to `command`, or to what listens at that URL."""
+        if isinstance(command, str):
+            headers = {"Authorization": f"Bearer {token}"} if token else {}
+            patience = httpx2.Timeout(30, read=120)
+            return streamable_http_client(command, http_client=httpx2.AsyncClient(headers=headers, timeout=patience))
+        return mcp.stdio_client(mcp.StdioServerParameters(
+            command=command[0], args=command[1:], env={**os.environ, "CALLS": str(self.calls)}, cwd=self.dir
+        ))
+
     @contextlib.asynccontextmanager
-    async def connect(self, command, answers=None, thinking=0.02, everything=False):
+    async def listening(self, command, port):
+        """Runs `command` for as long as it is used, once it listens at `port`."""
+        with (self.dir / f"{port}.log").open("wb") as log:
+            process = await asyncio.create_subprocess_exec(
+                *command, cwd=self.dir, env={**os.environ, "PORT": str(port)},
+                stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
+            )
+        try:
+            end = time.monotonic() + 60
+            while True:
+                with contextlib.suppress(OSError):
+                    _, writer = await asyncio.open_connection("127.0.0.1", port)
+                    writer.close()
+                    break
+                if process.returncode is not None or time.monotonic() > end:
+                    raise RuntimeError((self.dir / f"{port}.log").read_text())
+                await asyncio.sleep(0.05)
+            yield process
+        finally:
+            if process.returncode is None:
+                process.terminate()
+            await process.wait()
+
+    @contextlib.asynccontextmanager
+    async def connect(self, command, answers=None, thinking=0.02, everything=False, token=None):
         """A client of `command`. With `answers` it supports elicitation and gives these."""
         peer = Peer(answers, thinking)
-        parameters = mcp.StdioServerParameters(
-            command=command[0], args=command[1:], env={**os.environ, "CALLS": str(self.calls)}, cwd=self.dir
-        )
-        async with mcp.stdio_client(parameters) as (reader, writer):
+        async with self.transport(command, token) as (reader, writer):
             async with mcp.ClientSession(
                 reader,
                 writer,
@@ -398,13 +434,13 @@ async def outcome(awaitable):
         return {"error": {"code": error.code, "message": error.message, "data": error.data}}
 
 
-async def walk(run, command, server=None):
+async def walk(run, command, server=None, token=None):
     """Uses everything that server-everything offers; what came of each thing. Through a
     gateway it is the one called `server`."""
     seen = {}
     form = {"name": "Ada", "check": True, "email": "ada@corp.example", "integer": 7}
     answers = [("accept", form), NO, ("cancel", None), ("accept", None), ("accept", None)]
-    async with run.connect(command, answers=answers, everything=True) as peer:
+    async with run.connect(command, answers=answers, everything=True, token=token) as peer:
         session = peer.session
         if server:
             session = Alone(session, server)
@@ -784,6 +820,76 @@ async def gateway(run):
     run.check("nothing is left", await until(lambda: not processes(str(run.dir))), processes(str(run.dir)))
 
 
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+async def gateway_http(run):
+    """HTTP on both sides of the gateway, in the older and in the newer protocol."""
+    far, near = free_port(), free_port()
+    far_url, url = (f"http://127.0.0.1:{port}/mcp" for port in (far, near))
+    rules = [{"tool": "mail__list_contacts", "action": "ask"}]
+    gate = {"exfiltrating": True, "sink_params": ["to", "cc"], "trusted_destinations": ["*@corp.example"]}
+    command = run.gateway(
+        {"everything": far_url, "mail": run.own("mail_server.py")}, tools={"mail__send_email": gate}, rules=rules
+    )
+    tokens = run.dir / "tokens"
+    names = {"alice": "alice's token", "bob": "bob's token"}
+    lines = [f"{name} {hashlib.sha256(token.encode()).hexdigest()}\n" for name, token in names.items()]
+    tokens.write_text("".join(lines), encoding="utf-8")
+    command += ["--listen", f"127.0.0.1:{near}", "--tokens", str(tokens)]
+    alice, bob = names.values()
+
+    async with run.listening(run.npm("server-everything", "streamableHttp"), far):
+        async with run.listening(command, near) as process:
+            direct, gated = await asyncio.gather(walk(run, far_url), walk(run, url, "everything", alice))
+            own = {"initialize", "unknown method", "lists changed"}
+            for name in direct.keys() - own:
+                run.equal(f"{name}: as without the gateway", gated.get(name), direct[name])
+            run.equal("the version is the client's", gated["initialize"]["protocolVersion"], direct["initialize"]["protocolVersion"])
+
+            # The newer protocol: the SDK finds out by itself, and takes questions as answers.
+            peer = Peer([NO, YES], 0.02)
+            transport = run.transport(url, bob)
+            async with mcp.Client(transport, elicitation_callback=peer.elicit) as client:
+                run.equal("the newer version is spoken", client.session.protocol_version, "2026-07-28")
+                call = lambda tool, **arguments: client.call_tool(tool, arguments)  # noqa: E731
+                end = time.monotonic() + 60
+                tools = []
+                while len({tool.split("__")[0] for tool in tools}) < 2 and time.monotonic() < end:
+                    tools = [tool.name for tool in (await client.list_tools(cache_mode="bypass")).tools]
+                run.check("the tools of both servers are listed", "mail__send_email" in tools and "everything__echo" in tools, tools)
+                result = plain(await call("everything__echo", message="h\u00e9llo"))
+                run.check("a call passes", passed(result) and "h\u00e9llo" in words(result), result)
+                result = plain(await call("mail__read_inbox"))
+                run.check("a message is read", passed(result), result)
+                result = plain(await call("mail__send_email", to=["alice@corp.example"]))
+                run.check("a trusted destination is allowed", passed(result), result)
+                result = plain(await call("mail__send_email", to=["audit@evil.example"]))
+                run.check("a tainted one is denied", is_denied(result, "sink_gate"), result)
+                result = plain(await call("mail__list_contacts"))
+                run.check("declined by the human", is_denied(result), result)
+                result = plain(await call("mail__list_contacts"))
+                run.check("approved by the human", passed(result), result)
+                run.equal("both were asked", len(peer.questions), 2)
+
+            async with run.connect(url, token=bob) as old:
+                await Alone(old.session, "mail").is_up()
+                result = await old.call("mail__send_email", to=["audit@evil.example"])
+                run.check("another conversation knows nothing of it", is_denied(result) and "approval" in result["_meta"]["bouncer/verdict"], result)
+            try:
+                async with run.connect(url, token="another"):
+                    run.check("a stranger is turned away", False)
+            except BaseException:  # noqa: BLE001: groups of exceptions
+                run.check("a stranger is turned away", True)
+            process.terminate()
+            run.equal("it ends when told to", await process.wait(), 143)
+    whose = {line["conversation"].split("/")[0] for line in run.log()}
+    run.equal("the log names the principals", whose, {"alice", "bob"})
+
+
 async def serve(run):
     """bouncer's own server: its tools, prompts and resources, with the SDK's checks of their schemas."""
     run.audit.write_text(
@@ -835,7 +941,9 @@ async def serve(run):
 
 SCENARIOS = {
     f.__name__: f
-    for f in (filesystem, symlink, sink_gate, everything, pinning, lock, interruptions, shutdown, newer_protocol, gateway, serve)
+    for f in (
+        filesystem, symlink, sink_gate, everything, pinning, lock, interruptions, shutdown, newer_protocol, gateway, gateway_http, serve
+    )
 }
 
 

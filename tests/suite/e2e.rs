@@ -71,6 +71,13 @@ fn a_gateway_shows_each_server_as_it_is() {
 
 /// With the Python SDK's client only.
 #[test]
+fn over_http_it_is_the_same_gateway() {
+    let failures = python("gateway_http");
+    assert!(failures.is_empty(), "{failures}");
+}
+
+/// With the Python SDK's client only.
+#[test]
 fn bouncers_own_server_answers() {
     let failures = python("serve");
     assert!(failures.is_empty(), "{failures}");

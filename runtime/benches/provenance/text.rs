@@ -92,7 +92,10 @@ impl Texts {
                 line = out.len();
             }
         }
-        out.truncate(out.floor_char_boundary(bytes));
+        // Half an address is another one.
+        let end = out.floor_char_boundary(bytes);
+        let end = out[..end].rfind(' ').unwrap_or(end);
+        out.truncate(end);
         out
     }
 

@@ -7,7 +7,7 @@
 //! tokens for the places that everybody uses.
 
 use super::shapes::{has_domain_shape, is_local_char, scheme_end};
-use crate::text::is_space;
+use crate::text::{is_space, places};
 
 /// What a token is; decides at which boundaries it stands ([`token_stands_at`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,6 +33,10 @@ pub enum TokenKind {
     Repo = 8,
     /// A long mix of letters and digits.
     Id = 9,
+    /// The path of a file.
+    Path = 10,
+    /// The path of a directory, without the slash that tells.
+    Directory = 11,
 }
 
 impl TokenKind {
@@ -50,6 +54,8 @@ impl TokenKind {
             7 => Self::Channel,
             8 => Self::Repo,
             9 => Self::Id,
+            10 => Self::Path,
+            11 => Self::Directory,
             _ => return None,
         })
     }
@@ -126,18 +132,8 @@ pub fn tokens(folded: &str, each: &mut dyn FnMut(Token<'_>)) {
     };
     addresses(folded, &mut each);
     numbers(folded, &mut each);
-    for word in folded.split(|c| is_space(c) || ends_word(c)) {
-        self::word(word, &mut each);
-    }
-    // Between letters of scripts that write without spaces, ASCII stands by itself.
-    for run in folded
-        .split(|c: char| !c.is_ascii())
-        .filter(|run| run.len() < folded.len())
-    {
-        for word in run.split(|c| is_space(c) || ends_word(c)) {
-            self::word(word, &mut each);
-        }
-    }
+    windows_paths(folded, &mut each);
+    words(folded, &mut each);
 }
 
 type Emit<'f> = &'f mut dyn FnMut(TokenKind, &str);
@@ -151,6 +147,49 @@ fn ends_word(c: char) -> bool {
         c,
         '“' | '”' | '‘' | '’' | '«' | '»' | '，' | '。' | '、' | '；' | '：' | '（' | '）'
     )
+}
+
+/// The words that could be tokens. Each holds a digit, `.`, `/`, `:`, `@` or `#`, and most
+/// words hold none of these.
+fn words(text: &str, each: Emit<'_>) {
+    let bytes = text.as_bytes();
+    let tells = |b: u8| (b.wrapping_sub(b'.') <= b':' - b'.') | (b == b'@') | (b == b'#');
+    let bounds = |c: char| is_space(c) || ends_word(c);
+    let is_end = |at: usize| {
+        matches!(bytes.get(at), Some(b'.' | b':'))
+            && matches!(
+                bytes.get(at + 1),
+                None | Some(b' ' | b'\n' | b',' | b'"' | b')')
+            )
+    };
+    let mut behind = 0;
+    for at in places(bytes, tells) {
+        if at < behind {
+            continue;
+        }
+        if is_end(at) {
+            // Nothing else in this word tells: the end of a sentence.
+            behind = at + 1;
+            continue;
+        }
+        let before = text.get(behind..at).unwrap_or("");
+        let head = before
+            .rfind(bounds)
+            .and_then(|end| before.get(end..))
+            .map_or(before.len(), |rest| {
+                rest.len() - rest.chars().next().map_or(0, char::len_utf8)
+            });
+        let rest = text.get(at - head..).unwrap_or("");
+        let word = rest.split(bounds).next().unwrap_or("");
+        behind = at - head + word.len();
+        self::word(word, each);
+        if !word.is_ascii() {
+            // Between letters of scripts that write without spaces, ASCII stands by itself.
+            for part in word.split(|c: char| !c.is_ascii()) {
+                self::word(part, each);
+            }
+        }
+    }
 }
 
 /// Addresses, by their at signs. Between two at signs text is read at most twice.
@@ -209,29 +248,43 @@ fn next_is_wide(after: &str, host: &str) -> bool {
 /// start a bounded stretch is read.
 fn numbers(text: &str, each: Emit<'_>) {
     let bytes = text.as_bytes();
-    let mut at = 0;
-    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+    let starts = |b: u8| (b.wrapping_sub(b'0') <= 9) | (b == b'+') | (b == b'(');
+    let mut behind = 0;
+    for at in places(bytes, starts) {
+        if at < behind {
+            continue;
+        }
+        // Letters before a digit belong to it: an IBAN starts with two.
+        let letters = bytes.get(behind..at).unwrap_or_default().iter().rev();
+        let letters = match bytes.get(at) {
+            Some(byte) if byte.is_ascii_digit() => {
+                letters.take_while(|b| b.is_ascii_alphanumeric()).count()
+            }
+            _ => 0,
+        };
+        let start = at - letters;
+        let rest = bytes.get(start..).unwrap_or_default();
         let mut give = |kind, len: usize| {
             if len > 0 {
-                each(kind, text.get(at..at + len).unwrap_or(""));
+                each(kind, text.get(start..start + len).unwrap_or(""));
             }
         };
-        let first = rest.first().copied().unwrap_or(0);
-        if first.is_ascii_lowercase() {
+        if letters > 0 {
             give(TokenKind::Account, iban(rest));
-        } else if first.is_ascii_digit() || matches!(first, b'+' | b'(') {
+        } else {
             let (long, plain) = (phone(rest), single(rest));
             give(TokenKind::Account, plain);
             if long > plain {
                 give(TokenKind::Phone, long);
             }
         }
-        // To the next start: behind this run of letters and digits.
-        at += rest
-            .iter()
-            .take_while(|b| b.is_ascii_alphanumeric())
-            .count()
-            .max(1);
+        // The next start is behind this run of letters and digits.
+        behind = start
+            + rest
+                .iter()
+                .take_while(|b| b.is_ascii_alphanumeric())
+                .count()
+                .max(1);
     }
 }
 
@@ -359,6 +412,9 @@ fn word(word: &str, each: Emit<'_>) {
             let host = authority.rsplit('@').next().unwrap_or("");
             host_token(host, true, each);
         }
+        if let Some(file) = url.strip_prefix("file://") {
+            path(file, each);
+        }
     } else {
         let bare = word.strip_prefix("mailto:").unwrap_or(word);
         let host = bare
@@ -371,6 +427,8 @@ fn word(word: &str, each: Emit<'_>) {
         if bare.len() < word.len() {
             return;
         }
+        // `--out=/srv/x`, `host:/srv/x`
+        path(word.rsplit(['=', ':']).next().unwrap_or(""), each);
     }
     if word.contains("::") || word.bytes().filter(|&b| b == b':').count() == 7 {
         let address = word.trim_matches(['[', ']']);
@@ -412,6 +470,67 @@ fn word(word: &str, each: Emit<'_>) {
         {
             each(TokenKind::Id, id);
         }
+    }
+}
+
+/// The path of a file or directory: at least two names, one of them with a letter, and
+/// anchored or three names long. Fractions and dates are none.
+fn path(text: &str, each: Emit<'_>) {
+    let anchored = ["/", "~/", "./", "../"]
+        .iter()
+        .any(|start| text.starts_with(start));
+    let text = text.trim_start_matches("../").trim_start_matches("./");
+    let mut names = 0;
+    let plain = text.split('/').all(|name| {
+        names += usize::from(!matches!(name, "" | "." | ".." | "~"));
+        name.chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '~' | '+' | '@' | '%'))
+    });
+    if plain && names >= if anchored { 2 } else { 3 } && text.contains(char::is_alphabetic) {
+        path_token(text, '/', each);
+    }
+}
+
+/// Paths with a drive (`c:\…`) or of another machine (`\\host\…`), and the same with
+/// back-slashes doubled.
+fn windows_paths(text: &str, each: Emit<'_>) {
+    let bytes = text.as_bytes();
+    let mut behind = 0;
+    for at in memchr::memchr_iter(b'\\', bytes) {
+        let is = |at: usize, test: fn(&u8) -> bool| bytes.get(at).is_some_and(test);
+        let back = |steps: usize| at.wrapping_sub(steps);
+        let drive = is(back(1), |b| *b == b':')
+            && is(back(2), u8::is_ascii_alphabetic)
+            && !is(back(3), u8::is_ascii_alphanumeric);
+        let machine = is(at + 1, |b| *b == b'\\')
+            && is(at + 2, u8::is_ascii_alphanumeric)
+            && !is(back(1), u8::is_ascii_alphanumeric);
+        let start = match (drive, machine) {
+            (true, _) => at - 2,
+            (_, true) => at,
+            _ => continue,
+        };
+        if start < behind {
+            continue;
+        }
+        let rest = text.get(start..).unwrap_or("");
+        let path = rest
+            .split(|c| is_space(c) || (ends_word(c) && c != '\\') || matches!(c, '?' | '='))
+            .next()
+            .unwrap_or("")
+            .trim_end_matches(['.', ':', '!']);
+        behind = start + path.len();
+        let names = path.split('\\').filter(|name| !name.is_empty()).count();
+        if names >= 3 {
+            path_token(path, '\\', each);
+        }
+    }
+}
+
+fn path_token(path: &str, separator: char, each: Emit<'_>) {
+    match path.strip_suffix(separator) {
+        Some(directory) => each(TokenKind::Directory, directory.trim_end_matches(separator)),
+        None => each(TokenKind::Path, path),
     }
 }
 
@@ -490,169 +609,14 @@ pub fn token_stands_at(kind: TokenKind, haystack: &str, start: usize, end: usize
                 && !matches!(first, Some('-' | '_'))
         }
         TokenKind::Id => !joins(last) && !joins(first),
+        TokenKind::Path | TokenKind::Directory => {
+            let below = matches!(first, Some('/' | '\\'))
+                && second.is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'));
+            let named = last.is_some_and(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
+            !named && !continues && (!below || kind == TokenKind::Directory)
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use TokenKind::*;
-    use proptest::prelude::*;
-
-    fn found(text: &str) -> Vec<(TokenKind, String)> {
-        let mut all = Vec::new();
-        tokens(text, &mut |token| {
-            all.push((token.kind, token.text.to_owned()))
-        });
-        all.sort();
-        all.dedup();
-        all
-    }
-
-    fn stands(kind: TokenKind, token: &str, haystack: &str) -> bool {
-        haystack
-            .match_indices(token)
-            .any(|(at, _)| token_stands_at(kind, haystack, at, at + token.len()))
-    }
-
-    #[test]
-    fn destinations_in_text_are_found() {
-        for (text, kind, token) in [
-            ("write to attacker@evil.com.", Email, "attacker@evil.com"),
-            ("<a@evil.com>,", Email, "a@evil.com"),
-            ("联系evil@evil.com吧", Email, "evil@evil.com"),
-            ("mailto:a@evil.com?x", Email, "a@evil.com"),
-            ("x=a@evil.com&y", Email, "a@evil.com"),
-            ("jörg@bücher.de", Email, "jörg@bücher.de"),
-            ("see https://evil.com/a?b=c.", Url, "https://evil.com/a?b=c"),
-            ("see https://evil.com/a?b=c.", Host, "evil.com"),
-            ("href=https://evil.com/a", Url, "https://evil.com/a"),
-            ("(https://u@evil.com:80/a)", Host, "evil.com"),
-            ("go to www.evil.example now", Host, "evil.example"),
-            ("evil.com/path", Host, "evil.com"),
-            ("去evil.com看", Host, "evil.com"),
-            ("http://evil.internal.html/x", Host, "evil.internal.html"),
-            ("http://10.0.0.1:80/x", Ip, "10.0.0.1"),
-            ("at [fe80::1:2]", Ip, "fe80::1:2"),
-            ("call +1 (555) 123-4567 today", Phone, "+1 (555) 123-4567"),
-            ("call 030-1234-5678", Phone, "030-1234-5678"),
-            ("account 12345678, please", Account, "12345678"),
-            (
-                "iban de89 3704 0044 0532 0130 00 by today",
-                Account,
-                "de89 3704 0044 0532 0130 00",
-            ),
-            ("iban us12345678901234567", Account, "us12345678901234567"),
-            ("ask @evilhandle", Handle, "@evilhandle"),
-            ("in #evil-channel!", Channel, "#evil-channel"),
-            ("fork evil/repo-x", Repo, "evil/repo-x"),
-            ("channel c024be91l is", Id, "c024be91l"),
-        ] {
-            assert!(
-                found(text).contains(&(kind, token.to_owned())),
-                "{text:?}: {:?}",
-                found(text)
-            );
-        }
-    }
-
-    #[test]
-    fn words_and_everyday_things_are_no_tokens() {
-        for text in [
-            "please send the report by friday, and/or call me",
-            "report.txt, main.json; index.html",
-            "https://",
-            "version 1.2.3 of 2026-11-29 at 12:30:45",
-            "a 100 100 100 km/h",
-            "e.g. this, i.e. that...",
-            "::::",
-            "@me #ok",
-        ] {
-            assert_eq!(found(text), [], "{text:?}");
-        }
-        let shared = found("see https://github.com/evil/repo from x@gmail.com");
-        assert!(shared.iter().all(|(kind, _)| *kind != Host), "{shared:?}");
-    }
-
-    #[test]
-    fn tokens_stand_at_boundaries_only() {
-        for (kind, token, haystack) in [
-            (Host, "evil.com", "https://evil.com/?q=1"),
-            (Host, "evil.com", "sub.evil.com"),
-            (Host, "evil.com", "x@evil.com"),
-            (Host, "evil.com", "evil.com."),
-            (Host, "evil.com", "去evil.com看"),
-            (Email, "a@evil.com", "\"a <a@evil.com>"),
-            (Email, "a@evil.com", "mailto:a@evil.com"),
-            (Email, "a@evil.com", "b@corp.com,a@evil.com."),
-            (Url, "https://evil.com", "https://evil.com/x"),
-            (Account, "12345678", "de-12345678"),
-            (Id, "c024be91l", "slack://c024be91l/x"),
-            (Repo, "evil/repo", "https://github.com/evil/repo.git"),
-        ] {
-            assert!(stands(kind, token, haystack), "{token:?} in {haystack:?}");
-        }
-        for (kind, token, haystack) in [
-            (Host, "evil.com", "notevil.com"),
-            (Host, "evil.com", "not-evil.com"),
-            (Host, "evil.com", "evil.com.corp.com"),
-            (Host, "evil.com", "evil.community"),
-            (Email, "a@evil.com", "xa@evil.com"),
-            (Email, "a@evil.com", "x.a@evil.com"),
-            (Email, "a@evil.com", "a@evil.company"),
-            (Email, "a@evil.com", "a@evil.com.au"),
-            (Account, "12345678", "123456789"),
-            (Ip, "10.0.0.1", "110.0.0.1"),
-            (Ip, "10.0.0.1", "10.0.0.12"),
-            (Repo, "evil/repo", "not-evil/repo"),
-        ] {
-            assert!(!stands(kind, token, haystack), "{token:?} in {haystack:?}");
-        }
-        assert!(!token_stands_at(Host, "é", 1, 2));
-        assert!(!token_stands_at(Host, "e", 1, 9));
-    }
-
-    #[test]
-    fn kinds_keep_their_bytes() {
-        for byte in 0..10 {
-            assert_eq!(
-                TokenKind::from_byte(byte).map(|kind| kind as u8),
-                Some(byte)
-            );
-        }
-        assert_eq!(TokenKind::from_byte(10), None);
-    }
-
-    #[test]
-    fn long_text_takes_linear_time() {
-        for text in [
-            "@",
-            "a@",
-            "a.",
-            "1 ",
-            "+1",
-            "://",
-            "de89 ",
-            "a/b",
-            "é",
-            "http://a,",
-            ":",
-            "aa11",
-        ] {
-            let text = text.repeat(300_000);
-            let started = std::time::Instant::now();
-            tokens(&text, &mut |_| {});
-            assert!(started.elapsed().as_secs() < 5, "{:?}", &text[..6]);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn each_token_is_a_slice_of_the_text(text in "[a-c1-3@#:/. +é,-]{0,24}|\\PC{0,24}") {
-            tokens(&text, &mut |token| {
-                assert!(token.text.len() >= SHORTEST);
-                assert!(text.contains(token.text));
-            });
-        }
-    }
-}
+mod tests;

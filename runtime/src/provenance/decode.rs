@@ -3,6 +3,8 @@
 //! An agent reads these as easily as plain text, so what they say is recorded as
 //! well. Works on text as received; case still matters here.
 
+use crate::text::places;
+
 /// Shorter runs cannot hide a destination and are mostly words.
 const MIN_RUN: usize = 16;
 
@@ -23,18 +25,21 @@ pub(super) fn hidden(text: &str, mut each: impl FnMut(String)) {
 /// `None` if nothing in it looks so. The bare words ` at ` and ` dot ` count only in a
 /// text that has both.
 fn spelt_out(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
     let has = |word: &[u8]| {
-        let mut spaces = memchr::memchr_iter(b' ', text.as_bytes());
-        spaces.any(|at| {
-            let here = text.as_bytes().get(at..at + word.len());
+        // Spaces are everywhere; the letter behind one is not.
+        let letter = word.get(1).copied().unwrap_or(b' ');
+        let mut letters = places(bytes, |byte| byte | 0x20 == letter);
+        letters.any(|at| {
+            let start = at.wrapping_sub(1);
+            let here = bytes.get(start..).and_then(|rest| rest.get(..word.len()));
             here.is_some_and(|here| here.eq_ignore_ascii_case(word))
         })
     };
     let bare = has(b" dot ") && has(b" at ");
     let bracketed = || {
-        let closing = |b: &u8| matches!(b, b')' | b']' | b'}' | b'>');
-        let mut places = text.bytes().enumerate().filter(|(_, b)| closing(b));
-        places.any(|(at, _)| {
+        let closing = |b: u8| (b == b')') | (b == b']') | (b == b'}') | (b == b'>');
+        places(bytes, closing).any(|at| {
             let before = text.get(..at).unwrap_or_default().trim_end().as_bytes();
             let ends = |word: &[u8]| {
                 let tail = before.get(before.len().saturating_sub(word.len())..);
@@ -43,7 +48,13 @@ fn spelt_out(text: &str) -> Option<String> {
             ends(b"at") || ends(b"dot")
         })
     };
-    if !bare && !text.contains(" @") && !text.contains("@ ") && !bracketed() {
+    let spaced = || {
+        memchr::memchr_iter(b'@', bytes).any(|at| {
+            let space = |at: usize| bytes.get(at) == Some(&b' ');
+            space(at.wrapping_sub(1)) || space(at + 1)
+        })
+    };
+    if !bare && !spaced() && !bracketed() {
         return None;
     }
     let mut out = String::with_capacity(text.len());
@@ -103,6 +114,13 @@ const fn sextet(byte: u8) -> Option<u32> {
     } as u32)
 }
 
+/// Whether [`sextet`] knows the byte, without a branch.
+const fn in_alphabet(byte: u8) -> bool {
+    let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
+    let digit = byte.wrapping_sub(b'0') < 10;
+    letter | digit | (byte == b'+') | (byte == b'-') | (byte == b'/') | (byte == b'_')
+}
+
 /// Decodes base64 in the standard or the URL alphabet, padded or not; white space
 /// is skipped. `None` if it is anything else.
 pub(super) fn base64(text: &str) -> Option<Vec<u8>> {
@@ -133,23 +151,18 @@ pub(super) fn base64_text(text: &str) -> Option<String> {
 
 fn base64_runs(text: &str, each: &mut impl FnMut(String)) {
     let bytes = text.as_bytes();
-    let in_run = |i: usize| bytes.get(i).is_some_and(|b| sextet(*b).is_some());
     // Runs one line apart are tried together too: mail wraps base64 at 76 columns.
     let (mut joined_from, mut lines) = (0, 0);
     let mut joined_to = 0;
-    let mut i = 0;
-    while i < bytes.len() {
-        let rest = bytes.get(i..).unwrap_or_default();
-        let Some(outside) = rest.iter().position(|b| sextet(*b).is_some()) else {
-            break;
-        };
-        i += outside;
-        let start = i;
-        while in_run(i) {
-            i += 1;
+    let mut start = 0;
+    for end in places(bytes, |byte| !in_alphabet(byte)).chain([bytes.len()]) {
+        let run = start..end;
+        start = end + 1;
+        if run.is_empty() {
+            continue;
         }
-        let between = text.get(joined_to..start).unwrap_or_default();
-        if lines > 0 && matches!(between, "\n" | "\r\n") {
+        let between = bytes.get(joined_to..run.start).unwrap_or_default();
+        if lines > 0 && matches!(between, b"\n" | b"\r\n") {
             lines += 1;
         } else {
             wrapped(
@@ -157,11 +170,11 @@ fn base64_runs(text: &str, each: &mut impl FnMut(String)) {
                 lines,
                 each,
             );
-            (joined_from, lines) = (start, 1);
+            (joined_from, lines) = (run.start, 1);
         }
-        joined_to = i;
-        if i - start >= MIN_RUN
-            && let Some(plain) = text.get(start..i).and_then(base64_text)
+        joined_to = run.end;
+        if run.len() >= MIN_RUN
+            && let Some(plain) = text.get(run).and_then(base64_text)
         {
             each(plain);
         }
@@ -191,7 +204,7 @@ fn unescaped(text: &str) -> Option<String> {
     let mut from = 0;
     while let Some(step) = bytes
         .get(from..)
-        .and_then(|rest| rest.iter().position(|b| matches!(b, b'\\' | b'&' | b'=')))
+        .and_then(|rest| memchr::memchr3(b'\\', b'&', b'=', rest))
     {
         let at = from + step;
         let rest = text.get(at..).unwrap_or_default();
@@ -282,6 +295,13 @@ mod tests {
         let mut out = Vec::new();
         hidden(text, |plain| out.push(plain));
         out
+    }
+
+    #[test]
+    fn the_alphabet_is_what_is_decoded() {
+        for byte in 0..=u8::MAX {
+            assert_eq!(in_alphabet(byte), sextet(byte).is_some(), "{byte}");
+        }
     }
 
     #[test]

@@ -1,130 +1,98 @@
-//! Which places of a text are indexed, and under which keys.
+//! Sequences of bytes: the parts that a text is known by in the tables of
+//! [`super::signature`].
 //!
-//! **Anchors.** A place is an anchor if of some four neighbouring places it is the one
-//! that starts with the rarest characters. This depends on nothing but the six bytes
-//! there, so whatever six bytes of a text are asked about, the anchor that is found in the
-//! question is an anchor of the text too. About two places in five are anchors.
-//!
-//! **Keys.** An anchor is kept in one list: under its first three bytes, or if that list
-//! is full, under its first five, and so on up the [`LADDER`]. So
-//! every list is short, and common beginnings are told apart by what follows them. Reading
-//! up the ladder until a list is not full meets every anchor that starts like the
-//! question. Where all lists up to the end of the question are full, nobody can say
-//! without reading on: see [`super::store`].
+//! Each six bytes in a row are one, since nothing shorter is looked for. Most texts hold
+//! all sequences of common words, though; so a space with what stands around it, two or three
+//! words mostly, is one as well.
 
-/// Lengths of keys, in bytes.
-pub(super) const LADDER: [usize; 8] = [3, 5, 7, 10, 14, 20, 28, 40];
-/// Shorter texts have no anchors.
+use crate::text::places;
+
+/// Bytes in a sequence. Shorter texts have none.
 pub(super) const SHORTEST: usize = 6;
 
-/// How common a byte is. Only affects speed: rare anchors make short lists.
-const RANKS: [u8; 256] = ranks();
+/// Bytes before a space in the two sequences around it, and as many from it on.
+const AROUND: (usize, usize) = (6, 10);
+
+/// Hands over hashes of the sequences around the spaces of `text`, in order: the longer and
+/// the shorter, where there is enough text for them.
+pub(super) fn long_hashes(
+    text: &[u8],
+    secret: u64,
+) -> impl Iterator<Item = (Option<u64>, Option<u64>)> {
+    let word = |bytes: Option<&[u8; 8]>| bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let hash = move |bytes: &[u8]| {
+        let first = fold(word(bytes.first_chunk()) ^ secret, MIX);
+        fold(first ^ word(bytes.last_chunk()), secret | 1)
+    };
+    places(text, |byte| byte == b' ').map(move |at| {
+        let around = |half: usize| text.get(at.checked_sub(half)?..at + half);
+        let short = around(AROUND.0).map(hash);
+        let long = around(AROUND.1).zip(short);
+        (
+            long.map(|(long, short)| fold(hash(long) ^ short, MIX)),
+            short,
+        )
+    })
+}
+
+/// Hands over a hash of each six bytes of `text`, in order. Nobody can aim at one without
+/// knowing `secret`.
+pub(super) fn hashes(text: &[u8], secret: u64) -> impl Iterator<Item = u64> {
+    text.array_windows::<SHORTEST>()
+        .map(move |&[a, b, c, d, e, f]| {
+            fold(
+                u64::from_le_bytes([a, b, c, d, e, f, 0, 1]) ^ secret,
+                secret | 1,
+            )
+        })
+}
+
+/// How common the bytes of each sequence of `text` are, in order. Only affects speed: what
+/// is rare is asked for first.
+pub(super) fn ranks(text: &[u8]) -> impl Iterator<Item = u32> {
+    let rank = |byte: &u8| u32::from(RANKS.get(usize::from(*byte)).copied().unwrap_or(0));
+    text.array_windows::<SHORTEST>()
+        .map(move |gram| gram.iter().map(rank).sum())
+}
+
+/// How common a byte is.
+const RANKS: [u8; 256] = rank_bytes();
 
 #[expect(
     clippy::indexing_slicing,
     reason = "evaluated when this is compiled: out of bounds would not build"
 )]
-const fn ranks() -> [u8; 256] {
+const fn rank_bytes() -> [u8; 256] {
     let listed = b"@~^|\\`{}[]<>$&*+;!?%#=_\"()zqjx9876543210kv/:'-bywgpfmucdlhrsnioate,. ";
-    let mut ranks = [0; 256];
-    let mut byte = 0;
-    while byte < ranks.len() {
-        // Bytes of other scripts: anything, as long as neighbours differ.
-        ranks[byte] = (byte as u8).wrapping_mul(151);
-        byte += 1;
-    }
+    // Bytes of other scripts are taken for rare ones.
+    let mut ranks = [10; 256];
     let mut at = 0;
     while at < listed.len() {
-        ranks[listed[at] as usize] = at as u8 * 3;
+        ranks[listed[at] as usize] = at as u8;
         at += 1;
     }
     ranks
 }
 
-fn order(place: &[u8; 3]) -> i32 {
-    let [first, second, _] = *place;
-    let rank = |byte: u8| i32::from(RANKS.get(usize::from(byte)).copied().unwrap_or(0));
-    rank(first) << 8 | rank(second)
-}
-
-/// How common the characters at a place are.
-pub(super) fn rank(behind: &[u8]) -> i32 {
-    behind.first_chunk().map_or(i32::MAX, order)
-}
-
-/// Hands over the anchors of `text`, in order. Of equals, the first is the one.
-pub(super) fn anchors(text: &[u8], mut each: impl FnMut(usize)) {
-    // Smaller than any: where no place is, there is no window of four.
-    const NONE: i32 = -1;
-    let mut places = text.array_windows::<3>().map(order);
-    let mut next = || places.next().unwrap_or(NONE);
-    let (mut before, mut here, mut after) = ([NONE; 3], next(), [next(), next(), next()]);
-    for at in 0..text.len().saturating_sub(2) {
-        let [x, y, z] = before;
-        let [u, v, w] = after;
-        // How many of the places beside it, in a row, it may stand in one window with.
-        let left = if here >= z {
-            0
-        } else if here >= y {
-            1
-        } else {
-            2 + usize::from(here < x)
-        };
-        let right = if here > u {
-            0
-        } else if here > v {
-            1
-        } else {
-            2 + usize::from(here <= w)
-        };
-        if left + right >= 3 {
-            each(at);
-        }
-        before = [y, z, here];
-        here = u;
-        after = [v, w, next()];
-    }
-}
+const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 
 const fn fold(a: u64, b: u64) -> u64 {
     let wide = a as u128 * b as u128;
     wide as u64 ^ (wide >> 64) as u64
 }
 
-fn word(bytes: Option<&[u8; 8]>) -> u64 {
-    bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
-}
-
-/// A hash of `bytes` that nobody can aim at without knowing `secret`.
-pub(super) fn key(secret: u64, bytes: &[u8]) -> u64 {
-    const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut hash = secret ^ (bytes.len() as u64).wrapping_mul(MIX);
-    let last = if bytes.len() < 8 {
-        let half = |half: Option<&[u8; 4]>| half.map_or(0, |h| u64::from(u32::from_le_bytes(*h)));
-        match bytes {
-            [] => 0,
-            &[a] => u64::from(a),
-            &[a, b] => u64::from_le_bytes([a, b, 0, 0, 0, 0, 0, 0]),
-            &[a, b, c] => u64::from_le_bytes([a, b, c, 0, 0, 0, 0, 0]),
-            _ => half(bytes.first_chunk()) | half(bytes.last_chunk()) << 32,
-        }
-    } else {
-        let mut rest = bytes;
-        while let Some((chunk, behind)) = rest.split_first_chunk::<8>()
-            && !behind.is_empty()
-        {
-            hash = fold(hash ^ word(Some(chunk)), secret | 1);
-            rest = behind;
-        }
-        word(bytes.last_chunk())
-    };
-    fold(fold(hash ^ last, secret | 1) ^ MIX, MIX)
-}
-
-/// Two bits about what stands eight to twelve bytes behind an anchor.
-pub(super) fn check(behind: &[u8]) -> Option<u32> {
-    let four = behind.get(8..)?.first_chunk::<4>()?;
-    Some(u32::from_le_bytes(*four).wrapping_mul(0x9e37_79b1) >> 30)
+/// A hash of a whole text that nobody can aim at without knowing `secret`.
+pub(super) fn whole(secret: u64, text: &[u8]) -> u64 {
+    let mut hash = secret ^ (text.len() as u64).wrapping_mul(MIX);
+    let (words, rest) = text.as_chunks::<8>();
+    for word in words {
+        hash = fold(hash ^ u64::from_le_bytes(*word), secret | 1);
+    }
+    let mut last = [0; 8];
+    for (to, from) in last.iter_mut().zip(rest) {
+        *to = *from;
+    }
+    fold(fold(hash ^ u64::from_le_bytes(last), secret | 1) ^ MIX, MIX)
 }
 
 #[cfg(test)]
@@ -132,43 +100,49 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn all(text: &[u8]) -> Vec<usize> {
-        let mut found = Vec::new();
-        anchors(text, |at| found.push(at));
-        found
-    }
-
     proptest! {
         #[test]
-        fn every_six_bytes_have_an_anchor_that_their_surroundings_share(
-            text in prop::collection::vec(prop_oneof![97_u8..100, any::<u8>()], 6..40)
-        ) {
-            let whole = all(&text);
-            for (start, part) in text.windows(SHORTEST).enumerate() {
-                let here = all(part);
-                prop_assert!(!here.is_empty());
-                prop_assert!(here.iter().all(|at| at + 3 <= part.len()));
-                prop_assert!(here.iter().all(|at| whole.contains(&(start + at))));
-            }
+        fn hashes_depend_on_every_byte(mut text in prop::collection::vec(any::<u8>(), 1..64), at in any::<prop::sample::Index>()) {
+            let before = whole(7, &text);
+            prop_assert_ne!(before, whole(8, &text));
+            prop_assert_ne!(before, whole(7, &text[1..]));
+            let at = at.index(text.len());
+            text[at] ^= 1;
+            prop_assert_ne!(before, whole(7, &text));
         }
 
         #[test]
-        fn keys_depend_on_every_byte(mut text in prop::collection::vec(any::<u8>(), 1..64), at in any::<prop::sample::Index>()) {
-            let before = key(7, &text);
-            prop_assert_ne!(before, key(8, &text));
-            prop_assert_ne!(before, key(7, &text[1..]));
-            let at = at.index(text.len());
-            text[at] ^= 1;
-            prop_assert_ne!(before, key(7, &text));
+        fn a_part_has_the_sequences_that_the_whole_has_there(text in prop::collection::vec(any::<u8>(), 0..40)) {
+            let all: Vec<u64> = hashes(&text, 9).collect();
+            prop_assert_eq!(all.len(), (text.len() + 1).saturating_sub(SHORTEST));
+            prop_assert_eq!(all.len(), ranks(&text).count());
+            for (at, hash) in all.iter().enumerate() {
+                prop_assert_eq!(Some(*hash), hashes(&text[at..], 9).next());
+            }
         }
     }
 
     #[test]
-    fn anchors_are_few_in_ordinary_text() {
-        let text = "please send the quarterly report to bob.smith@corp.example by friday, \
-                    and ask him about invoice 4711 of last year; thanks in advance. "
-            .repeat(8);
-        let share = all(text.as_bytes()).len() as f64 / text.len() as f64;
-        assert!(share < 0.5, "{share}");
+    fn spaces_have_sequences_where_there_is_enough_around_them() {
+        let all = |text: &str| long_hashes(text.as_bytes(), 9).collect::<Vec<_>>();
+        let some = all("the quick brown fox jumps over it");
+        let count = |both: fn(&(Option<u64>, Option<u64>)) -> Option<u64>| {
+            some.iter().filter_map(both).count()
+        };
+        assert_eq!(
+            (count(|(long, _)| *long), count(|(_, short)| *short)),
+            (2, 4)
+        );
+        // A part knows what stands in it, and nothing else.
+        assert_eq!(all("quick brown fox jumps")[1], some[2]);
+        assert_eq!(all("k brown fox jumps")[1], (None, some[2].1));
+        assert_ne!(all("k brown fox jumpt")[1].1, all("k brawn fox jumps")[1].1);
+        assert_eq!(all("brown fox"), [(None, None)]);
+    }
+
+    #[test]
+    fn rare_bytes_come_first() {
+        let ranks: Vec<u32> = ranks(b"an eve@x").collect();
+        assert!(ranks[0] > ranks[2], "{ranks:?}");
     }
 }

@@ -13,6 +13,7 @@ use super::lists::Lists;
 use super::store::{Hit, Mark};
 use crate::Label;
 use crate::address::{TokenKind, token_stands_at};
+use crate::text::places;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 
@@ -91,24 +92,31 @@ struct Generation {
 /// Hashes whose base is secret, so that nobody can write tokens that collide.
 struct Hasher {
     base: u64,
+    /// The second to fourth power of the base.
+    powers: [u64; 3],
     secret: u64,
 }
 
 /// A Mersenne prime, for hashes that are easily reduced.
 const PRIME: u64 = (1 << 61) - 1;
 
+/// The remainder of anything below two to the 125th.
 const fn reduce(wide: u128) -> u64 {
-    let low = (wide as u64) & PRIME;
-    let high = (wide >> 61) as u64;
-    let sum = low + high;
+    let sum = ((wide as u64) & PRIME) + ((wide >> 61) as u64);
+    let sum = (sum & PRIME) + (sum >> 61);
     if sum >= PRIME { sum - PRIME } else { sum }
 }
 
 impl Hasher {
     fn new() -> Self {
         let random = RandomState::new();
+        let base = (1 << 32) + random.hash_one(0_u8) % (PRIME - (1 << 33));
+        let times = |power: u64| reduce(u128::from(power) * u128::from(base));
+        let second = times(base);
+        let third = times(second);
         Self {
-            base: (1 << 32) + random.hash_one(0_u8) % (PRIME - (1 << 33)),
+            base,
+            powers: [second, third, times(third)],
             secret: random.hash_one(1_u8) | 1,
         }
     }
@@ -119,7 +127,20 @@ impl Hasher {
     }
 
     fn hash(&self, text: &[u8]) -> u64 {
-        text.iter().fold(0, |hash, byte| self.step(hash, *byte))
+        self.go_on(0, text)
+    }
+
+    /// The hash of what `hash` is of, followed by `text`. Four bytes a step, since a step
+    /// has to wait for the one before.
+    fn go_on(&self, hash: u64, text: &[u8]) -> u64 {
+        let [second, third, fourth] = self.powers;
+        let (fours, rest) = text.as_chunks::<4>();
+        let hash = fours.iter().fold(hash, |hash, &[a, b, c, d]| {
+            let times = |power: u64, byte: u8| u128::from(power) * (u128::from(byte) + 1);
+            let four = times(third, a) + times(second, b) + times(self.base, c) + times(1, d);
+            reduce(u128::from(hash) * u128::from(fourth) + four)
+        });
+        rest.iter().fold(hash, |hash, byte| self.step(hash, *byte))
     }
 
     /// Spreads a hash over all bits; heads of different lengths are kept apart.
@@ -171,11 +192,12 @@ impl Index {
     /// Keeps a token, unless it is kept already with this label.
     pub(super) fn add(&mut self, token: &str, shape: Shape, label: Label, mark: &Mark) {
         let token = token.as_bytes();
-        let Some(head) = HEADS.iter().rfind(|head| token.len() >= **head) else {
+        let head = HEADS.iter().rfind(|head| token.len() >= **head);
+        let Some((head, rest)) = head.and_then(|head| token.split_at_checked(*head)) else {
             return;
         };
-        let hash = self.hasher.hash(token);
-        let hash = self.hasher.spread(hash, 0);
+        let head_hash = self.hasher.hash(head);
+        let hash = self.hasher.spread(self.hasher.go_on(head_hash, rest), 0);
         let full = self
             .generations
             .back()
@@ -187,8 +209,7 @@ impl Index {
             && newest.add(token, hash, shape, label, mark)
             && shape != Shape::Digits
         {
-            let head = token.get(..*head).unwrap_or_default();
-            let hash = self.hasher.spread(self.hasher.hash(head), head.len());
+            let hash = self.hasher.spread(head_hash, head.len());
             newest.add_length(hash, token.len());
         }
     }
@@ -210,12 +231,30 @@ impl Index {
             at.and_then(|at| bytes.get(at))
                 .is_some_and(u8::is_ascii_alphanumeric)
         };
-        for at in (0..bytes.len()).filter(|at| !joins(at.checked_sub(1))) {
-            for head in HEADS {
-                let Some(hash) = part_hash(row, at, at + head) else {
-                    break;
-                };
-                let head = self.hasher.spread(hash, head);
+        let starts = (0..bytes.len()).filter(|at| !joins(at.checked_sub(1)));
+        let row = row.as_slice();
+        let mut heads = starts.flat_map(|at| {
+            HEADS.iter().map_while(move |len| {
+                let hash = part_hash(row, at, at + len)?;
+                Some((at, self.hasher.spread(hash, *len)))
+            })
+        });
+        loop {
+            // Some at a time, so that one need not wait for the other's place in memory.
+            let mut some = [(0, 0); 24];
+            let count = some
+                .iter_mut()
+                .zip(&mut heads)
+                .map(|(to, head)| *to = head)
+                .count();
+            let some = some.get(..count).unwrap_or_default();
+            if some.is_empty() {
+                break;
+            }
+            for generation in &self.generations {
+                generation.lengths.touch(some.iter().map(|(_, head)| *head));
+            }
+            for (at, head) in some.iter().copied() {
                 for generation in &self.generations {
                     for len in generation.lengths.all(head) {
                         let end = at + len as usize;
@@ -375,7 +414,19 @@ pub(super) fn digits(text: &str, buffer: &mut String, mut each: impl FnMut(&str)
             each(digits);
         }
     };
-    for byte in text.bytes().chain([b'\n']) {
+    let bytes = text.as_bytes();
+    let mut starts = places(bytes, |b| b.is_ascii_digit());
+    let mut at = 0;
+    while at <= bytes.len() {
+        if buffer.is_empty() {
+            // Most text holds no digits.
+            let Some(start) = starts.find(|start| *start >= at) else {
+                break;
+            };
+            at = start;
+        }
+        let byte = bytes.get(at).copied().unwrap_or(b'\n');
+        at += 1;
         if byte.is_ascii_digit() {
             if gap > 0 {
                 broken = true;
@@ -383,9 +434,6 @@ pub(super) fn digits(text: &str, buffer: &mut String, mut each: impl FnMut(&str)
                 gap = 0;
             }
             buffer.push(char::from(byte));
-            continue;
-        }
-        if buffer.is_empty() {
             continue;
         }
         if gap == 0 && broken {
@@ -415,6 +463,25 @@ mod tests {
         out.sort_unstable();
         out.dedup();
         out
+    }
+
+    #[test]
+    fn a_hash_can_go_on_from_any_place() {
+        let hasher = Hasher::new();
+        let text: Vec<u8> = (0..=u8::MAX).rev().collect();
+        let slow = text.iter().fold(0, |hash, byte| hasher.step(hash, *byte));
+        for at in 0..=text.len() {
+            let (head, rest) = text.split_at(at);
+            assert_eq!(hasher.go_on(hasher.hash(head), rest), slow);
+        }
+        let mut row = Vec::new();
+        hasher.row(&text, &mut row);
+        for (start, end) in [(0, 256), (3, 17), (200, 256), (9, 9)] {
+            assert_eq!(
+                part_hash(&row, start, end),
+                Some(hasher.hash(&text[start..end]))
+            );
+        }
     }
 
     #[test]

@@ -11,9 +11,9 @@
 //! apart what they find.
 
 /// Numbers that a list holds at most.
-pub(super) const FULL: usize = 4;
+const FULL: usize = 4;
 /// Numbers have to be smaller.
-pub(super) const NUMBERS: u32 = 1 << 30;
+const NUMBERS: u32 = 1 << 30;
 
 /// Sixteen bits of the hash, then the content in two halves: a number or a block, and
 /// above [`NUMBERS`] which of them.
@@ -30,7 +30,6 @@ pub(super) struct Lists {
     tables: Box<[Table]>,
     bits: u32,
     blocks: Vec<[u32; FULL]>,
-    full: Marks,
     bytes: usize,
 }
 
@@ -44,18 +43,19 @@ struct Table {
 
 /// A list, oldest number first.
 #[derive(Clone, Copy, Default)]
-pub(super) struct List {
+struct List {
     numbers: [u32; FULL],
     len: usize,
 }
 
 impl List {
-    pub(super) fn numbers(&self) -> &[u32] {
+    #[cfg(test)]
+    fn numbers(&self) -> &[u32] {
         self.numbers.get(..self.len).unwrap_or_default()
     }
 
     /// Whether there may be numbers that found no place.
-    pub(super) const fn is_full(&self) -> bool {
+    const fn is_full(&self) -> bool {
         self.len == FULL
     }
 }
@@ -80,7 +80,6 @@ impl Lists {
             tables: (0..tables).map(|_| Table::default()).collect(),
             bits,
             blocks: Vec::new(),
-            full: Marks::default(),
             bytes: tables * size_of::<Table>(),
         }
     }
@@ -91,7 +90,7 @@ impl Lists {
     }
 
     /// The list of a hash.
-    pub(super) fn list(&self, hash: u64) -> List {
+    fn list(&self, hash: u64) -> List {
         let (table, bits) = self.place(hash);
         let slot = self
             .tables
@@ -114,28 +113,22 @@ impl Lists {
         }
     }
 
-    /// Whether the list of a hash is full, or is to be treated so. Never looks at the list
-    /// itself, so that the answer is quick; a full list stays full.
-    pub(super) fn is_full(&self, hash: u64) -> bool {
-        self.full.holds(hash)
-    }
-
-    /// Brings the places of many hashes into the cache at once, which takes little longer
-    /// than for one.
+    /// Brings the places of many hashes into the processor's caches at once, which takes
+    /// little longer than for one.
     pub(super) fn touch(&self, hashes: impl Iterator<Item = u64>) {
-        let mut seen = 0;
-        for hash in hashes {
+        let seen = hashes.fold(0, |seen, hash| {
             let (table, bits) = self.place(hash);
-            if let Some(table) = self.tables.get(table) {
+            let slot = self.tables.get(table).and_then(|table| {
                 let home = (usize::from(bits) * table.capacity) >> 16;
-                seen ^= table.slots.get(home).map_or(0, |[bits, _, _]| *bits);
-            }
-        }
+                table.slots.get(home)
+            });
+            seen ^ slot.map_or(0, |[bits, _, _]| *bits)
+        });
         std::hint::black_box(seen);
     }
 
     /// Appends a number to the list of a hash; `false` if it is full.
-    pub(super) fn push(&mut self, hash: u64, number: u32) -> bool {
+    fn push(&mut self, hash: u64, number: u32) -> bool {
         let (table, bits) = self.place(hash);
         let Some(table) = self.tables.get_mut(table) else {
             return false;
@@ -175,15 +168,10 @@ impl Lists {
                 } else {
                     *fourth = number;
                     *place = slot(bits, ALL, block);
-                    self.full.add(hash);
                 }
                 true
             }
-            _ => {
-                // Perhaps filled under another hash that looks the same.
-                self.full.add(hash);
-                false
-            }
+            _ => false,
         }
     }
 
@@ -209,52 +197,8 @@ impl Lists {
     }
 
     /// Bytes held.
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes + self.full.bytes()
-    }
-}
-
-/// A set of hashes that says yes to a few others as well. A row of maps of bits: when the
-/// last is as full as it may be, a larger one follows.
-#[derive(Default)]
-struct Marks {
-    maps: Vec<Box<[u64]>>,
-    /// Bits of the last that may still be set.
-    room: usize,
-}
-
-impl Marks {
-    fn place(map: &[u64], hash: u64) -> (usize, u64) {
-        let low = u64::from(hash as u32);
-        // The upper of these bits choose the word, those below them the bit.
-        let wide = low * map.len() as u64;
-        ((wide >> 32) as usize, 1 << ((wide as u32) >> 26))
-    }
-
-    fn holds(&self, hash: u64) -> bool {
-        self.maps.iter().rev().any(|map| {
-            let (word, bit) = Self::place(map, hash);
-            map.get(word).is_none_or(|word| word & bit != 0)
-        })
-    }
-
-    fn add(&mut self, hash: u64) {
-        if self.room == 0 {
-            let words = self.maps.last().map_or(64, |last| last.len() * 8);
-            self.maps.push(vec![0; words].into_boxed_slice());
-            self.room = words * 4;
-        }
-        if let Some(map) = self.maps.last_mut() {
-            let (word, bit) = Self::place(map, hash);
-            if let Some(word) = map.get_mut(word) {
-                *word |= bit;
-            }
-        }
-        self.room -= 1;
-    }
-
-    fn bytes(&self) -> usize {
-        self.maps.iter().map(|map| map.len() * 8).sum()
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
     }
 }
 
@@ -350,7 +294,6 @@ mod tests {
                 let list = lists.list(hash);
                 prop_assert_eq!(list.numbers(), numbers);
                 prop_assert_eq!(list.is_full(), list.numbers().len() == FULL);
-                prop_assert!(lists.is_full(hash) || !list.is_full());
             }
         }
 
@@ -379,7 +322,7 @@ mod tests {
         }
         let held: usize = lists.tables.iter().map(|t| t.slots.capacity() * 6).sum();
         let tables = lists.tables.len() * size_of::<Table>();
-        let more = lists.blocks.len() * 16 + lists.full.bytes();
+        let more = lists.blocks.len() * 16;
         assert_eq!(lists.bytes(), held + tables + more);
     }
 }

@@ -14,7 +14,6 @@
 //! knows nothing of plans, calls or verdicts.
 
 mod decode;
-mod filter;
 mod grams;
 mod index;
 mod labels;
@@ -23,6 +22,7 @@ mod lists;
 mod names;
 mod reading;
 mod record;
+mod signature;
 mod store;
 #[cfg(test)]
 mod tests;

@@ -1,24 +1,23 @@
-//! Folded texts, and where a given string stands in them: an index that answers in the
-//! same time however much is kept.
+//! Folded texts, and where a given string stands in them: an index that answers in
+//! almost the same time however much is kept.
 //!
-//! A text is kept in a *generation*: its bytes, a map of its anchors (see
-//! [`super::grams`]) and filters of its sequences of six bytes. Nothing in a generation
-//! ever moves or is taken out; when memory is short, the oldest generation goes whole.
+//! A text is kept in a *generation*: its bytes, and tables of its sequences of six bytes
+//! (see [`super::signature`]). Nothing in a generation ever moves or is taken out; when
+//! memory is short, the oldest generation goes whole.
 //!
-//! A question takes the anchors of the needle, and looks for one whose lists are not all
-//! full: that anchor is then known wherever it stands, and the few places are compared
-//! with the text. A needle of which every part is crowded, such as `aaaaaaaa` after a
-//! megabyte of `a`, is only compared with the places that are listed. If none of them is
-//! it and yet all its sequences of six bytes are in one stretch of text, it counts as
+//! A question takes the sequences at the head of the needle. The tables name the few
+//! blocks of text that seem to hold all of them, and these are searched. Where many blocks
+//! hold them all and none of those that were searched holds the needle, it counts as
 //! found. So what stands in a text is always found, and what does not is found by mistake
-//! only where it is made of well-known parts.
+//! only where it is made of parts that stand together many times over.
 //!
 //! Knows nothing of labels or of how results are laid out.
 
-use super::filter::Filter;
-use super::grams::{self, LADDER};
-use super::lists::{List, Lists};
-use std::collections::{HashMap, VecDeque};
+use super::grams::{self, SHORTEST};
+use super::lists::Lists;
+use super::signature::Signature;
+use memchr::memmem::{self, Finder};
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
@@ -57,46 +56,39 @@ pub(super) struct Hit<'a> {
 
 /// Between two texts. Not a byte of UTF-8, so no needle crosses it.
 const SEPARATOR: u8 = 0xff;
-/// Two of the thirty bits of a listed number are not the place.
-const MAX_TEXT: usize = 1 << 28;
+/// Bytes of text in one generation: places have 32 bits.
+const MAX_TEXT: usize = 1 << 30;
 /// The longest text that can be added, in bytes.
-pub(super) const MAX_PIECE: usize = MAX_TEXT / 2;
-/// So many anchors of a needle are followed up.
-const MAX_ANCHORS: usize = 6;
-/// Anchors are taken from so many first bytes of a needle.
-const HEAD: usize = 256;
-/// Of a long needle, so many of its sequences are asked for.
-const MAX_GRAMS: usize = 128;
-/// A stretch of text with one filter, at least and at most.
-const STRETCH: (usize, usize) = (4 << 10, 4 << 20);
+pub(super) const MAX_PIECE: usize = MAX_TEXT / 4;
+/// So many first bytes of a needle are looked up by their sequences.
+const HEAD: usize = 48;
+const MAX_GRAMS: usize = HEAD - SHORTEST + 1;
+/// So many of them are long ones.
+const MAX_LONG: usize = 6;
+/// So many are looked up in coarse tables.
+const MAX_COARSE: usize = 16;
+/// So many blocks are searched for one needle.
+const MAX_SEARCHED: usize = 128;
 /// Around a hit, so many bytes are shown on both sides.
 const EXCERPT: usize = 40;
-/// Bytes of text for which the piece at the start is noted.
-const BLOCK: usize = 1024;
 
 /// Folded texts.
 pub(super) struct Texts {
     generations: VecDeque<Generation>,
     /// Bytes of one generation with all that belongs to it.
     limit: usize,
-    hasher: RandomState,
     secret: u64,
-    /// Anchors that wait for a list, with their keys.
-    waiting: Vec<(u32, u64)>,
 }
 
 struct Generation {
     text: Vec<u8>,
     pieces: Vec<Piece>,
-    /// For each block of text, the piece that its first byte belongs to.
-    blocks: Vec<u32>,
-    anchors: Lists,
-    filters: Vec<Filter>,
+    signature: Signature,
+    blocks: Vec<Block>,
     /// From a text's hash to its piece.
-    seen: HashMap<u64, u32>,
+    seen: Lists,
     /// When its first piece was recorded.
     order: u64,
-    secret: u64,
     overhead: usize,
 }
 
@@ -106,22 +98,36 @@ struct Piece {
     mark: Mark,
 }
 
+/// Where a block of the signature starts, and the piece that this lies in.
+struct Block {
+    start: u32,
+    piece: u32,
+}
+
+/// What is looked for.
+struct Needle<'n> {
+    text: &'n [u8],
+    /// Hashes of sequences of its head, see [`Signature::search`].
+    coarse: &'n [u64],
+    fine: &'n [u64],
+    finder: Option<Finder<'n>>,
+    /// Blocks that may still be searched.
+    effort: usize,
+}
+
 impl Texts {
     /// Keeps about `limit` bytes in one generation.
     pub(super) fn new(limit: usize) -> Self {
-        let hasher = RandomState::new();
         Self {
             generations: VecDeque::new(),
             limit,
-            secret: hasher.hash_one(0_u8),
-            hasher,
-            waiting: Vec::new(),
+            secret: RandomState::new().hash_one(0_u8) | 1,
         }
     }
 
     /// Keeps a text, unless the same text is kept already. `order` only ever grows.
     pub(super) fn add(&mut self, text: &str, order: u64, mark: &Mark) {
-        let hash = self.hasher.hash_one(text);
+        let hash = grams::whole(self.secret, text.as_bytes());
         // What is about to be forgotten is kept anew.
         let aged = usize::from(self.generations.len() > 2);
         let mut kept = self.generations.iter().skip(aged);
@@ -136,37 +142,37 @@ impl Texts {
             self.generations.push_back(fresh);
         }
         if let Some(newest) = self.generations.back_mut() {
-            newest.add(text, hash, mark, &mut self.waiting);
-        }
-        if self.waiting.capacity() > 1 << 16 {
-            self.waiting = Vec::new();
+            newest.add(text.as_bytes(), hash, mark);
         }
     }
 
-    /// A text that `needle` stands in. Takes time for the needle, not for the texts.
+    /// A text that `needle` stands in. Takes time for the needle, hardly for the texts.
     pub(super) fn find(&self, needle: &str) -> Option<Hit<'_>> {
-        let needle = needle.as_bytes();
-        if self.generations.is_empty() || needle.len() < grams::SHORTEST {
+        let text = needle.as_bytes();
+        if self.generations.is_empty() || text.len() < SHORTEST {
             return None;
         }
-        let mut anchors = [(i32::MAX, 0); MAX_ANCHORS];
-        grams::anchors(needle.get(..HEAD).unwrap_or(needle), |at| {
-            // Those with the rarest characters that are followed by some text, in order.
-            let behind = needle.get(at..).unwrap_or_default();
-            let short = i32::from(behind.len() < 12) << 16;
-            let mut carried = (grams::rank(behind) + short, at);
-            for slot in &mut anchors {
-                if carried < *slot {
-                    std::mem::swap(slot, &mut carried);
-                }
-            }
-        });
-        let count = anchors.iter().filter(|(rank, _)| *rank < i32::MAX).count();
-        let anchors = anchors.map(|(_, at)| at);
-        let anchors = anchors.get(..count)?;
+        let head = text.get(..HEAD).unwrap_or(text);
+        let mut sixes = [0; MAX_GRAMS];
+        let count = fill(&mut sixes, grams::hashes(head, self.secret));
+        let sixes = sixes.get(..count)?;
+        let words = || grams::long_hashes(head, self.secret).take(MAX_LONG);
+        let mut coarse = [0; MAX_COARSE];
+        let longest = words().filter_map(|(long, short)| long.or(short));
+        let coarse_count = fill(&mut coarse, longest.chain(rarest(head, sixes)));
+        let mut fine = [0; MAX_LONG + MAX_GRAMS];
+        let short = words().filter_map(|(_, short)| short);
+        let fine_count = fill(&mut fine, short.chain(rarest(head, sixes)));
+        let mut needle = Needle {
+            text,
+            coarse: coarse.get(..coarse_count)?,
+            fine: fine.get(..fine_count)?,
+            finder: None,
+            effort: MAX_SEARCHED,
+        };
         self.generations
             .iter()
-            .find_map(|generation| generation.find(needle, anchors))
+            .find_map(|generation| generation.find(&mut needle))
     }
 
     /// When the oldest text was recorded.
@@ -187,29 +193,41 @@ impl Texts {
     }
 }
 
+/// Fills `slots` from the front; returns how many there are.
+fn fill(slots: &mut [u64], from: impl Iterator<Item = u64>) -> usize {
+    let filled = slots.iter_mut().zip(from).map(|(slot, hash)| *slot = hash);
+    filled.count()
+}
+
+/// The hashes of a head in another order. Neighbours say almost the same, so each third one
+/// comes first, among them the one with the rarest bytes.
+fn rarest<'h>(head: &[u8], hashes: &'h [u64]) -> impl Iterator<Item = u64> + use<'h> {
+    let rarest = grams::ranks(head).zip(0..).min().map_or(0, |(_, at)| at);
+    let starts = [0, 1, 2].map(|more| (rarest + more) % 3);
+    let thirds = starts.map(|start| hashes.iter().skip(start).step_by(3).copied());
+    thirds.into_iter().flatten()
+}
+
 impl Generation {
     fn new(limit: usize, order: u64, secret: u64) -> Self {
-        // A byte of text costs four to five, and two places in five are anchors.
-        let anchors = Lists::new(limit / 12);
         Self {
             text: Vec::new(),
             pieces: Vec::new(),
+            // A byte of text costs two to three.
+            signature: Signature::new(limit / 3, secret),
             blocks: Vec::new(),
-            anchors,
-            filters: Vec::new(),
-            seen: HashMap::new(),
+            seen: Lists::new(limit / 4096),
             order,
-            secret,
             overhead: size_of::<Self>(),
         }
     }
 
     fn holds(&self, hash: u64, text: &str) -> bool {
-        let piece = self
-            .seen
-            .get(&hash)
-            .and_then(|p| self.pieces.get(*p as usize));
-        piece.is_some_and(|piece| self.text_of(piece) == text.as_bytes())
+        let mut pieces = self.seen.all(hash);
+        pieces.any(|number| {
+            let piece = self.pieces.get(number as usize);
+            piece.is_some_and(|piece| self.text_of(piece) == text.as_bytes())
+        })
     }
 
     fn text_of(&self, piece: &Piece) -> &[u8] {
@@ -219,7 +237,7 @@ impl Generation {
             .unwrap_or_default()
     }
 
-    fn add(&mut self, text: &str, hash: u64, mark: &Mark, waiting: &mut Vec<(u32, u64)>) {
+    fn add(&mut self, text: &[u8], hash: u64, mark: &Mark) {
         let start = self.text.len();
         let need = text.len() + 1;
         let (Ok(first), Ok(len), Ok(number)) = (
@@ -233,159 +251,75 @@ impl Generation {
             // An eighth at a time: doubling would leave half of the bound unused.
             self.text.reserve_exact(need.max(start / 8).max(4096));
         }
-        self.text.extend_from_slice(text.as_bytes());
+        self.text.extend_from_slice(text);
         self.text.push(SEPARATOR);
-        while self.blocks.len() * BLOCK < self.text.len() {
-            self.blocks.push(number);
-        }
         self.pieces.push(Piece {
             start: first,
             len,
             mark: mark.clone(),
         });
-        self.seen.insert(hash, number);
-        self.overhead += size_of::<Piece>() + mark.cost() + 3 * size_of::<u64>();
-        self.note_grams(text.as_bytes());
-        self.note_anchors(text.as_bytes(), start, waiting);
+        self.seen.append(hash, number);
+        self.overhead += size_of::<Piece>() + mark.cost();
+        self.sign(text, start, number);
     }
 
-    /// Puts each anchor into the first list that is not full.
-    fn note_anchors(&mut self, text: &[u8], start: usize, waiting: &mut Vec<(u32, u64)>) {
-        let secret = self.secret;
-        let lists = &self.anchors;
-        // The first key on the ladder, from `least` on, whose list is not full.
-        let open = |lists: &Lists, at: u32, least: usize| {
-            let behind = text.get(at as usize..)?;
-            LADDER.iter().filter(|len| **len >= least).find_map(|len| {
-                let key = grams::key(secret, behind.get(..*len)?);
-                (!lists.is_full(key)).then_some((key, *len))
-            })
-        };
-        waiting.clear();
-        grams::anchors(text, |at| {
-            let at = at as u32;
-            waiting.extend(open(lists, at, 0).map(|(key, _)| (at, key)));
-        });
-        // All the memory that is needed is fetched at once.
-        lists.touch(waiting.iter().map(|(_, key)| *key));
-        for (at, key) in waiting.iter() {
-            let check = text.get(*at as usize..).and_then(grams::check).unwrap_or(0);
-            let place = (start as u32 + at) << 2 | check;
-            let mut pushed = self.anchors.push(*key, place);
-            // The list has been filled by this very text.
-            let mut least = 0;
-            while !pushed && let Some((key, len)) = open(&self.anchors, *at, least) {
-                pushed = self.anchors.push(key, place);
-                least = len + 1;
-            }
-        }
-    }
-
-    fn note_grams(&mut self, text: &[u8]) {
-        if self
-            .filters
-            .last()
-            .is_none_or(|last| last.room() < text.len())
-        {
-            let (least, most) = STRETCH;
-            let room = (self.text.len() / 4).clamp(least, most).max(text.len());
-            let fresh = Filter::new(room, self.secret);
-            self.overhead += fresh.bytes();
-            self.filters.push(fresh);
-        }
-        if let Some(last) = self.filters.last_mut() {
-            last.add(text);
-        }
-    }
-
-    fn find(&self, needle: &[u8], anchors: &[usize]) -> Option<Hit<'_>> {
-        for at in anchors {
-            let mut keys = [0; LADDER.len()];
-            let behind = needle.get(*at..)?;
-            let steps = LADDER.iter().zip(&mut keys).map_while(|(len, key)| {
-                *key = grams::key(self.secret, behind.get(..*len)?);
-                Some(())
-            });
-            let steps = steps.count();
-            self.anchors.touch(keys.iter().take(steps).copied());
-            let open = keys
-                .iter()
-                .take(steps)
-                .position(|key| !self.anchors.is_full(*key));
-            // A list that is not full proves that the needle stands at a place in it or in
-            // those below, if anywhere.
-            if let Some(open) = open {
-                self.anchors.touch(keys.iter().take(open + 1).copied());
-                return (0..=open).find_map(|step| self.compare(needle, *at, step));
-            }
-        }
-        self.find_crowded(needle, anchors)
-    }
-
-    /// All parts of the needle are crowded.
-    fn find_crowded(&self, needle: &[u8], anchors: &[usize]) -> Option<Hit<'_>> {
-        let stretch = self
-            .filters
-            .iter()
-            .any(|filter| filter.may_hold(needle, MAX_GRAMS));
-        if !stretch {
-            return None;
-        }
-        let listed = || {
-            (0..LADDER.len())
-                .rev()
-                .flat_map(|step| anchors.iter().take(4).map(move |at| (*at, step)))
-        };
-        listed()
-            .find_map(|(at, step)| self.compare(needle, at, step))
-            .or_else(|| {
-                // Not proven absent: the stricter answer, with a text that holds a part.
-                // A list that only counts as full may be empty.
-                let part = listed().find_map(|(at, step)| {
-                    let place = *self.list(needle, at, step)?.numbers().first()?;
-                    Some(((place >> 2) as usize, *LADDER.get(step)?))
+    /// Notes the sequences of a text that is the piece of this number.
+    fn sign(&mut self, text: &[u8], start: usize, number: u32) {
+        let mut at = 0;
+        while at + SHORTEST <= text.len() {
+            if self.signature.begin(start + at).is_some() {
+                self.blocks.push(Block {
+                    start: (start + at) as u32,
+                    piece: number,
                 });
-                let (start, len) = part.unwrap_or_default();
-                self.hit(start, len)
-            })
+                self.overhead += size_of::<Block>();
+            }
+            let end = text.len().min(at + self.signature.room());
+            // The head of each needle that starts in this block.
+            let stretch = text.get(at..text.len().min(end + HEAD - 1));
+            self.signature.add(stretch.unwrap_or_default(), end - at);
+            at = end;
+        }
     }
 
-    /// The list of an anchor of the needle on a step, if the needle reaches so far.
-    fn list(&self, needle: &[u8], at: usize, step: usize) -> Option<List> {
-        let end = at + LADDER.get(step)?;
-        let gram = needle.get(at..end)?;
-        Some(self.anchors.list(grams::key(self.secret, gram)))
-    }
-
-    /// Compares the needle with the places in one list.
-    fn compare(&self, needle: &[u8], at: usize, step: usize) -> Option<Hit<'_>> {
-        let check = grams::check(needle.get(at..)?);
-        let list = self.list(needle, at, step)?;
-        list.numbers().iter().find_map(|number| {
-            if check.is_some_and(|check| check != number & 3) {
+    fn find(&self, needle: &mut Needle<'_>) -> Option<Hit<'_>> {
+        let Needle {
+            text,
+            coarse,
+            fine,
+            finder,
+            effort,
+        } = needle;
+        let text = *text;
+        self.signature.search(coarse, fine, |number| {
+            let start = self.blocks.get(number)?.start as usize;
+            let next = self.blocks.get(number + 1);
+            let end = next.map_or(self.text.len(), |next| next.start as usize);
+            let end = self.text.len().min(end + text.len() - 1);
+            let block = self.text.get(start..end)?;
+            let finder = finder.get_or_insert_with(|| Finder::new(text));
+            if let Some(at) = finder.find(block) {
+                return self.hit(number, start + at, text.len());
+            }
+            *effort = effort.saturating_sub(1);
+            if *effort > 0 {
                 return None;
             }
-            let start = ((number >> 2) as usize).checked_sub(at)?;
-            let here = self.text.get(start..start + needle.len())?;
-            if here == needle {
-                self.hit(start, needle.len())
-            } else {
-                None
-            }
+            // Not proven absent: the stricter answer, with a text that holds a part.
+            let part = text.get(..SHORTEST)?;
+            let at = memmem::find(block, part).unwrap_or(0);
+            self.hit(number, start + at, part.len())
         })
     }
 
-    /// The piece at a place of the text.
-    fn hit(&self, start: usize, len: usize) -> Option<Hit<'_>> {
-        let mut at = *self.blocks.get(start / BLOCK)? as usize;
-        while self
-            .pieces
-            .get(at + 1)
-            .is_some_and(|next| next.start as usize <= start)
-        {
-            at += 1;
-        }
-        let piece = self.pieces.get(at)?;
+    /// The piece at a place of the text, in a block or right behind it.
+    fn hit(&self, block: usize, start: usize, len: usize) -> Option<Hit<'_>> {
+        let first = self.blocks.get(block)?.piece as usize;
+        let next = self.blocks.get(block + 1);
+        let last = next.map_or(self.pieces.len(), |next| next.piece as usize + 1);
+        let pieces = self.pieces.get(first..last)?;
+        let behind = pieces.partition_point(|piece| piece.start as usize <= start);
+        let piece = pieces.get(behind.checked_sub(1)?)?;
         let text = self.text_of(piece);
         let continues = |at: &usize| text.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
         let from = start - piece.start as usize;
@@ -405,6 +339,6 @@ impl Generation {
     }
 
     fn bytes(&self) -> usize {
-        self.text.len() + self.blocks.len() * 4 + self.anchors.bytes() + self.overhead
+        self.text.capacity() + self.signature.bytes() + self.seen.bytes() + self.overhead
     }
 }

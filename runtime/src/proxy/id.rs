@@ -48,6 +48,16 @@ pub(super) fn unguessable() -> String {
     format!("{:016x}{:016x}", part(), part())
 }
 
+/// A secret that only its bearer knows: 64 hex digits from the system's generator.
+///
+/// # Errors
+/// If the system has no randomness to give.
+pub(super) fn secret() -> Result<String, getrandom::Error> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

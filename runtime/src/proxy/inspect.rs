@@ -1,12 +1,13 @@
-//! Starts a server only to read its tools, for pinning them.
+//! Connects to a server only to read its tools, for pinning them.
 
 use super::frame::{FrameReader, is_blank};
 use super::line::{Line, LineReader};
+use super::link::Endpoint;
 use super::listing::{MAX_CURSOR, MAX_PAGES, MAX_TOOLS, read_tools, without_contradictions};
 use super::log::{note, quoted, visible};
 use super::own::OwnLine;
-use super::process::{Server, ServerCommand};
 use super::stop::Stop;
+use super::unix::{Input, Output};
 use super::{Settings, id};
 use crate::tools::ToolDefinition;
 use serde_json::Value;
@@ -15,7 +16,7 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
-use tokio::process::{ChildStdin, ChildStdout};
+use tokio::task::LocalSet;
 use tokio::time::timeout;
 
 /// Why the tools could not be read.
@@ -44,29 +45,26 @@ impl From<io::Error> for InspectError {
     }
 }
 
-/// Starts the server, lists all its tools and ends it. `limit` is the time for it all.
+/// Connects to the server, lists all its tools and ends it. `limit` is the time for it all.
 ///
 /// # Errors
 /// If the server cannot be started or does not list its tools within `limit`.
-pub fn inspect(
-    command: &ServerCommand,
-    limit: Duration,
-) -> Result<Vec<ToolDefinition>, InspectError> {
+pub fn inspect(endpoint: &Endpoint, limit: Duration) -> Result<Vec<ToolDefinition>, InspectError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(async {
-        let (server, stdin, stdout) = Server::start(command)?;
+    LocalSet::new().block_on(&runtime, async {
         let settings = Settings::default();
+        let link = endpoint.connect(settings.max_message)?;
         let mut dialogue = Dialogue {
-            stdin,
-            lines: LineReader::new(stdout, settings.max_message),
+            stdin: link.input,
+            lines: LineReader::new(link.output, settings.max_message),
             frames: FrameReader::new(settings.max_message),
         };
         let tools = timeout(limit, dialogue.tools()).await;
         drop(dialogue);
         let mut never = Stop::new(std::future::pending::<()>());
-        server.end(settings.grace, &mut never).await;
+        link.far.end(settings.grace, &mut never).await;
         tools.map_err(|_| {
             InspectError::Protocol(format!(
                 "the server did not list its tools within {} s",
@@ -77,8 +75,8 @@ pub fn inspect(
 }
 
 struct Dialogue {
-    stdin: ChildStdin,
-    lines: LineReader<ChildStdout>,
+    stdin: Output,
+    lines: LineReader<Input>,
     frames: FrameReader,
 }
 

@@ -330,6 +330,14 @@ impl<J: Judge> Mediator<J> {
 
     /// Logs and answers a line that holds no call this proxy can judge.
     pub(super) async fn refuse(&self, line: &[u8], answer: &[u8], why: &str) {
+        self.log_refused(line, why);
+        self.client.room().await;
+        self.client.push(answer);
+    }
+
+    /// Logs a line that holds no call this proxy can judge.
+    pub(super) fn log_refused(&self, line: &[u8], why: &str) {
+        // What is refused needs no log line to be safe; that it is missing was said.
         self.write_audit(&Entry {
             call: self.office.next_call(),
             server: self.server.as_deref(),
@@ -345,8 +353,6 @@ impl<J: Judge> Mediator<J> {
             outcome: Outcome::Blocked,
             latency: Duration::ZERO,
         });
-        self.client.room().await;
-        self.client.push(answer);
     }
 
     /// Like [`Mediator::refuse`], with an error for `id`.

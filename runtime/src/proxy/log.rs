@@ -2,25 +2,35 @@
 
 use std::fmt;
 use std::io::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 /// A peer that sends garbage forever must not fill somebody's disk.
 const MAX_NOTES: u64 = 1000;
+/// What runs for long may say more: one note in so many seconds.
+const SECONDS_PER_NOTE: u64 = 6;
 
 static NOTES: AtomicU64 = AtomicU64::new(0);
+static SILENT: AtomicBool = AtomicBool::new(false);
+static START: OnceLock<Instant> = OnceLock::new();
 
 /// Writes one line. Text from outside has to be escaped by the caller.
 pub(super) fn note(message: fmt::Arguments<'_>) {
-    let count = NOTES.fetch_add(1, Ordering::Relaxed);
-    let last = if count == MAX_NOTES {
-        " (no more notes after this one)"
-    } else {
+    let seconds = START.get_or_init(Instant::now).elapsed().as_secs();
+    let allowed = MAX_NOTES + seconds / SECONDS_PER_NOTE;
+    let last = if NOTES.fetch_add(1, Ordering::Relaxed) < allowed {
+        SILENT.store(false, Ordering::Relaxed);
         ""
+    } else {
+        NOTES.fetch_sub(1, Ordering::Relaxed);
+        if SILENT.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        " (too many notes: some are left out after this one)"
     };
-    if count <= MAX_NOTES {
-        // Nobody is left to be told if standard error is gone.
-        let _ = writeln!(std::io::stderr(), "bouncer: {message}{last}");
-    }
+    // Nobody is left to be told if standard error is gone.
+    let _ = writeln!(std::io::stderr(), "bouncer: {message}{last}");
 }
 
 /// Text from outside for a human: quoted, on one line, with every character that

@@ -21,6 +21,7 @@ mod id;
 mod inspect;
 mod judging;
 mod line;
+mod link;
 mod listing;
 mod log;
 mod mediator;
@@ -29,6 +30,7 @@ mod outbox;
 mod own;
 mod process;
 mod reload;
+mod remote;
 mod run;
 mod session;
 mod stop;
@@ -38,12 +40,14 @@ mod unix;
 mod upstream;
 
 pub use desk::Desk;
-pub use gateway::{Gateway, Patience};
+pub use gateway::{Gateway, HttpGateway, Limits, Listen, Opened, Opener, Patience, Tokens};
 pub use inspect::{InspectError, inspect};
+pub use link::Endpoint;
 pub use mediator::Settings;
 pub use metrics::Metrics;
 pub use process::ServerCommand;
 pub use reload::{Change, Changes, Watcher, changes};
+pub use remote::HttpServer;
 pub use run::{Proxy, conversation_id};
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use tokio::sync::mpsc;
 
 /// What a watcher of files found.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Change {
     /// Another plan, to judge by from now on.
     Plan(Box<Plan>),
@@ -39,6 +39,13 @@ pub fn changes() -> (Watcher, Changes) {
     (Watcher(sender), Changes(receiver))
 }
 
+impl Changes {
+    /// The next change; `None`: there will be no more.
+    pub(super) async fn next(&mut self) -> Option<Change> {
+        self.0.recv().await
+    }
+}
+
 impl Watcher {
     /// Reports a change; `false`: nobody listens any more.
     #[must_use]
@@ -54,7 +61,7 @@ pub(super) async fn follow(
     office: Rc<Office>,
     then: impl Fn(),
 ) {
-    while let Some(change) = changes.0.recv().await {
+    while let Some(change) = changes.next().await {
         if take(change, &session, &office) {
             then();
         }

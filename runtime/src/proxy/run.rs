@@ -2,9 +2,10 @@
 
 use super::conduct::{End, Streams, conduct};
 use super::desk::Desk;
+use super::link::Endpoint;
+use super::log::{note, visible};
 use super::mediator::{Mediator, Office, Settings};
 use super::metrics::Metrics;
-use super::process::{Server, ServerCommand};
 use super::reload::{self, Changes};
 use super::session::{Judge, Session};
 use super::stop::Stop;
@@ -29,8 +30,8 @@ pub struct Proxy {
     pub desk: Option<Desk>,
     /// The name that the policy knows the server by.
     pub server: Option<String>,
-    /// How to start the server.
-    pub command: ServerCommand,
+    /// How the server is reached.
+    pub endpoint: Endpoint,
     /// How to behave.
     pub settings: Settings,
     /// Where a changed policy comes from.
@@ -72,14 +73,14 @@ impl Proxy {
         let follow = self
             .changes
             .map(|changes| reload::follow(changes, session, office, changed));
-        run_between(&mediator, &self.command, hang_up_ends, follow)
+        run_between(&mediator, &self.endpoint, hang_up_ends, follow)
     }
 }
 
 /// Runs a mediator between the standard streams and a server, and `beside` it.
 pub(super) fn run_between<J: Judge + 'static>(
     mediator: &Rc<Mediator<J>>,
-    command: &ServerCommand,
+    endpoint: &Endpoint,
     hang_up_ends: bool,
     beside: Option<impl Future<Output = ()> + 'static>,
 ) -> io::Result<u8> {
@@ -90,7 +91,7 @@ pub(super) fn run_between<J: Judge + 'static>(
         if let Some(beside) = beside {
             tokio::task::spawn_local(beside);
         }
-        serve(mediator, command, hang_up_ends).await
+        serve(mediator, endpoint, hang_up_ends).await
     });
     // A thread may still be reading the client's terminal.
     runtime.shutdown_background();
@@ -99,24 +100,30 @@ pub(super) fn run_between<J: Judge + 'static>(
 
 async fn serve<J: Judge + 'static>(
     mediator: &Rc<Mediator<J>>,
-    command: &ServerCommand,
+    endpoint: &Endpoint,
     hang_up_ends: bool,
 ) -> io::Result<u8> {
     let mut stop = Stop::new(unix::told_to_stop(hang_up_ends)?);
-    let (process, server_in, server_out) = Server::start(command)?;
+    let link = endpoint.connect(mediator.settings.max_message)?;
     let grace = mediator.settings.grace;
     let streams = Streams {
         client_in: unix::stdin(),
         client_out: unix::stdout(),
-        server_in,
-        server_out,
+        server_in: link.input,
+        server_out: link.output,
     };
     let (end, farewell) = conduct(mediator, streams, &mut stop).await;
-    let status = process.end(grace, &mut stop).await;
+    let ended = link.far.end(grace, &mut stop).await;
     farewell.say(&mediator.client, grace).await;
     Ok(match end {
         End::Client => 0,
-        End::Server => status.map_or(1, unix::exit_code),
+        End::Server => ended.status.map_or_else(
+            || {
+                note(format_args!("the server {}", visible(&ended.to_string())));
+                1
+            },
+            unix::exit_code,
+        ),
         End::Stopped(code) => code,
     })
 }

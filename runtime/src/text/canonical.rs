@@ -9,7 +9,8 @@
 //! two reductions overlap, so their order does not matter and the result is the
 //! one that the loop would find.
 
-use super::{is_ignorable, is_plain, is_space, run_of};
+use super::{find_odd, is_ignorable, is_plain, is_space, run_of};
+use std::ops::Range;
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_compatible};
 
 /// How many combining marks in a row are kept: the limit of Unicode's stream-safe
@@ -42,7 +43,7 @@ fn rewrite_canonical<const KEEP_NUL: bool>(input: &str, out: &mut String) {
         out.push_str(input);
         return;
     }
-    if input.is_ascii() && !input.contains('%') {
+    if input.is_ascii() && !may_decode(input) {
         return ascii::<KEEP_NUL>(input, out);
     }
     let mut waiting = Vec::new();
@@ -52,17 +53,34 @@ fn rewrite_canonical<const KEEP_NUL: bool>(input: &str, out: &mut String) {
     compose_and_space(out);
 }
 
-/// The canonical form of ASCII text without `%`: nothing composes, nothing decodes.
+/// Whether ASCII text has a percent sign that could start an escape, perhaps once
+/// characters behind it are left out.
+fn may_decode(input: &str) -> bool {
+    let bytes = input.as_bytes();
+    // What is not left out, and no digit of an escape, ends one.
+    let ends = |byte: Option<&u8>| {
+        byte.is_none_or(|byte| {
+            matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r') && !byte.is_ascii_hexdigit()
+        })
+    };
+    memchr::memchr_iter(b'%', bytes).any(|at| {
+        let (first, second) = (bytes.get(at + 1), bytes.get(at + 2));
+        !ends(first) && (first.is_none_or(|byte| !byte.is_ascii_hexdigit()) || !ends(second))
+    })
+}
+
+/// The canonical form of ASCII text in which nothing decodes; nothing composes either.
 fn ascii<const KEEP_NUL: bool>(input: &str, out: &mut String) {
     out.reserve(input.len());
     let mut rest = input;
     // One stretch of text without odd characters after the other.
-    while !rest.is_empty() {
-        let plain = rest
-            .bytes()
-            .position(|b| !matches!(b, b'!'..=b'~'))
-            .unwrap_or(rest.len());
-        let (stretch, after) = rest.split_at_checked(plain).unwrap_or((rest, ""));
+    loop {
+        let stretch = run_of(rest.as_bytes(), |b| (b' '..=b'~').contains(&b));
+        let (stretch, after) = rest.split_at_checked(stretch).unwrap_or((rest, ""));
+        let stretch = match out.is_empty() || out.ends_with(' ') {
+            true => stretch.strip_prefix(' ').unwrap_or(stretch),
+            false => stretch,
+        };
         out.push_str(stretch);
         let mut chars = after.chars();
         let Some(odd) = chars.next() else { break };
@@ -101,26 +119,30 @@ pub fn fold(input: &str, out: &mut String) {
         out.make_ascii_lowercase();
         return;
     }
-    rewrite(out, |c, out| {
+    // The new text is written behind the old one, so no second buffer is needed.
+    let end = out.len();
+    let mut at = 0;
+    while at < end {
+        let rest = out.as_bytes().get(at..end).unwrap_or_default();
+        let run = find_odd(rest, |byte, _| byte >= 0x80).unwrap_or(rest.len());
+        if run > 0 {
+            let new = out.len();
+            out.extend_from_within(at..at + run);
+            if let Some(new) = out.get_mut(new..) {
+                new.make_ascii_lowercase();
+            }
+            at += run;
+            continue;
+        }
+        let Some(c) = out.get(at..).and_then(|rest| rest.chars().next()) else {
+            break;
+        };
+        at += c.len_utf8();
         if c == 'ς' {
             out.push('σ');
         } else {
             out.extend(c.to_lowercase());
         }
-    });
-}
-
-/// Replaces the text of `out` by what `each` pushes for its characters. The new
-/// text is written behind the old one, so no second buffer is needed.
-pub(super) fn rewrite(out: &mut String, mut each: impl FnMut(char, &mut String)) {
-    let end = out.len();
-    let mut at = 0;
-    while at < end {
-        let Some(c) = out.get(at..).and_then(|rest| rest.chars().next()) else {
-            break;
-        };
-        at += c.len_utf8();
-        each(c, out);
     }
     out.drain(..end);
 }
@@ -138,11 +160,18 @@ fn is_dropped<const KEEP_NUL: bool>(c: char) -> bool {
 /// `waiting` is empty before and after: it holds the rest of a decomposition whose
 /// earlier part completed an encoded character, which has to be pushed first.
 fn push<const KEEP_NUL: bool>(c: char, out: &mut String, waiting: &mut Vec<char>) {
-    if c.is_ascii() && !c.is_ascii_hexdigit() {
-        if !is_dropped::<KEEP_NUL>(c) {
-            out.push(c);
+    if c.is_ascii() {
+        if !c.is_ascii_hexdigit() {
+            if !is_dropped::<KEEP_NUL>(c) {
+                out.push(c);
+            }
+            return;
         }
-        return;
+        // Most digits stand behind no percent sign.
+        if !matches!(out.as_bytes(), [.., b'%', _]) {
+            out.push(c);
+            return;
+        }
     }
     let mut next = Some(c);
     while let Some(c) = next.take() {
@@ -243,15 +272,32 @@ fn compose_and_space(out: &mut String) {
         gap: false,
     };
     let end = out.len();
-    rewrite(out, |c, out| {
+    let mut at = 0;
+    while at < end {
+        let rest = out.as_bytes().get(at..end).unwrap_or_default();
+        let run = run_of(rest, |b| (b' '..=b'~').contains(&b));
+        if run > 2 {
+            // Within ASCII nothing composes, and its last character only with what follows.
+            let first = rest.first().copied().unwrap_or(b' ');
+            composer.take(first.into(), out, end);
+            composer.flush(out, end);
+            composer.copy(at + 1..at + run - 1, out, end);
+            at += run - 1;
+            continue;
+        }
+        let Some(c) = out.get(at..).and_then(|rest| rest.chars().next()) else {
+            break;
+        };
+        at += c.len_utf8();
         let c = if stood_for(c).is_some() {
             char::REPLACEMENT_CHARACTER
         } else {
             c
         };
         composer.take(c, out, end);
-    });
-    // `rewrite` has taken the old text away, so the new one starts at 0.
+    }
+    out.drain(..end);
+    // The old text has been taken away, so the new one starts at 0.
     composer.flush(out, 0);
 }
 
@@ -267,13 +313,19 @@ struct Composer {
 
 impl Composer {
     fn take(&mut self, c: char, out: &mut String, from: usize) {
-        let class = canonical_combining_class(c);
+        let ascii = c.is_ascii();
+        let class = if ascii {
+            0
+        } else {
+            canonical_combining_class(c)
+        };
         if class != 0 {
             self.insert(c, class);
             return;
         }
         self.combine();
         if self.len == 0
+            && !ascii
             && let Some(whole) = self.starter.and_then(|starter| compose(starter, c))
         {
             self.starter = Some(whole);
@@ -281,6 +333,28 @@ impl Composer {
         }
         self.flush(out, from);
         self.starter = Some(c);
+    }
+
+    /// Copies a stretch of ASCII without two spaces in a row behind what has been written.
+    fn copy(&mut self, stretch: Range<usize>, out: &mut String, from: usize) {
+        let Range { mut start, mut end } = stretch;
+        let is_space_at = |out: &String, at: usize| out.as_bytes().get(at) == Some(&b' ');
+        if start < end && is_space_at(out, start) {
+            self.gap = true;
+            start += 1;
+        }
+        let ends_with_space = start < end && is_space_at(out, end - 1);
+        if ends_with_space {
+            end -= 1;
+        }
+        if start < end {
+            if self.gap && out.len() > from {
+                out.push(' ');
+            }
+            self.gap = false;
+            out.extend_from_within(start..end);
+        }
+        self.gap |= ends_with_space;
     }
 
     /// Insertion sort, stable, over at most [`MARKS`] entries.

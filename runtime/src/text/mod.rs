@@ -8,11 +8,13 @@
 //! allocate once the buffer has grown.
 
 mod canonical;
+mod places;
 mod quoted;
 mod skeleton;
 
 pub(crate) use canonical::canonical_with_nul;
 pub use canonical::{canonical, fold, is_canonical_fast};
+pub(crate) use places::places;
 pub use quoted::{Quoted, quote};
 pub(crate) use quoted::{has_hidden, quoted};
 pub use skeleton::skeleton;

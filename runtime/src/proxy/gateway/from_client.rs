@@ -26,6 +26,9 @@ use tokio::io::AsyncRead;
 /// JSON-RPC: no such method.
 const METHOD_NOT_FOUND: i32 = -32601;
 
+/// Calls that wait for their servers to start, in bytes.
+const MAX_KEPT: usize = 64 * 1024 * 1024;
+
 /// Where a request goes, or why nowhere.
 type Whose<T> = Result<T, String>;
 
@@ -120,7 +123,12 @@ impl<J: Judge + 'static> Front<J> {
         let place = self.catalogue.borrow().find(call.tool()).cloned();
         let Some(place) = place else {
             return match self.why_not_now(call.tool()) {
-                Some(why) => self.block(id, call, &why).await,
+                Some((member, why)) => match id {
+                    Some(id) if self.has_time(member) && self.keeps(call.message().len()) => {
+                        self.call_when_up(&id, Rc::clone(member), call.message());
+                    }
+                    id => self.block(id, call, &why).await,
+                },
                 // A tool that nobody has: judged like every tool that is not pinned.
                 None => self.nobody.on_call(id, call).await,
             };
@@ -145,17 +153,75 @@ impl<J: Judge + 'static> Front<J> {
 
     /// Why a tool of that name cannot be called just now, if it may belong to a server
     /// that is not up.
-    fn why_not_now(&self, tool: &str) -> Option<String> {
+    fn why_not_now(&self, tool: &str) -> Option<(&Rc<Member>, String)> {
         let of = |member: &&Rc<Member>| {
             let rest = tool.strip_prefix(member.name.as_str());
             rest.is_some_and(|rest| rest.starts_with("__")) && !member.is_up()
         };
         let member = self.members.iter().find(of)?;
         let name = quoted(&member.name, 200);
-        Some(match member.state.get() {
+        let why = match member.state.get() {
             State::Down => format!("the server {name} does not run at the moment"),
             _ => format!("the server {name} is still starting"),
-        })
+        };
+        Some((member, why))
+    }
+
+    /// Whether a call may wait for a server that is starting, as lists do.
+    fn has_time(&self, member: &Member) -> bool {
+        let starts = matches!(member.state.get(), State::Starting | State::Greeted);
+        let until = self.lists_until.get();
+        starts && until.is_some_and(|until| until > tokio::time::Instant::now())
+    }
+
+    /// Whether there is room for another call that waits for its server.
+    fn keeps(&self, length: usize) -> bool {
+        self.kept.get() + length <= MAX_KEPT
+    }
+
+    /// Goes on with a call once its server is up, or is not going to be in time.
+    fn call_when_up(self: &Rc<Self>, id: &Id<'_>, member: Rc<Member>, line: &[u8]) {
+        self.routes.borrow_mut().start_answering(&id.key);
+        self.kept.set(self.kept.get() + line.len());
+        let (front, line) = (Rc::clone(self), line.to_vec());
+        tokio::task::spawn_local(async move {
+            let until = front.lists_until.get();
+            let until = until.unwrap_or_else(tokio::time::Instant::now);
+            let starts = || matches!(member.state.get(), State::Starting | State::Greeted);
+            front.wait(until, || !starts()).await;
+            front.client().room().await;
+            front.kept.set(front.kept.get() - line.len());
+            front.call_later(&line).await;
+            front.changed();
+        });
+    }
+
+    async fn call_later(&self, line: &[u8]) {
+        // The line was read before; reading it again is simpler than owning its parts.
+        let mut frames = FrameReader::new(self.settings.max_message);
+        let FromClient::Call { id: Some(id), call } = classify(&mut frames, None, line) else {
+            return;
+        };
+        if !self.routes.borrow_mut().end_answering(&id.key) {
+            let case = Case {
+                id: Some(id),
+                call: &call,
+                number: self.office.next_call(),
+                received: Instant::now(),
+            };
+            return self.nobody.log_cancelled(&case);
+        }
+        let place = self.catalogue.borrow().find(call.tool()).cloned();
+        let Some(place) = place else {
+            return match self.why_not_now(call.tool()) {
+                Some((_, why)) => self.block(Some(id), &call, &why).await,
+                // It is up, and does not have that tool.
+                None => self.nobody.on_call(Some(id), &call).await,
+            };
+        };
+        if let Err(why) = self.forward_call(&mut frames, Some(&id), &call, &place) {
+            self.block(Some(id), &call, &why).await;
+        }
     }
 
     fn forward_call<'a>(
@@ -332,6 +398,7 @@ impl<J: Judge + 'static> Front<J> {
         let Ok(subject) = subject(&mut frames, &method, params) else {
             return;
         };
+        self.wait_for_start().await;
         for list in subject.lists() {
             self.gather(*list).await;
         }

@@ -131,6 +131,8 @@ pub(super) struct Front<J> {
     pub shown: Cell<bool>,
     /// It has been shown other lists, by the capability that they belong to.
     pub shown_others: RefCell<HashSet<&'static str>>,
+    /// Bytes of calls that wait for their servers to start.
+    pub kept: Cell<usize>,
     /// Parameters of the last `logging/setLevel`.
     pub level: RefCell<Option<Value>>,
 }
@@ -174,6 +176,7 @@ impl<J: Judge + 'static> Front<J> {
             lists_until: Cell::new(None),
             shown: Cell::new(false),
             shown_others: RefCell::default(),
+            kept: Cell::default(),
             level: RefCell::default(),
         })
     }

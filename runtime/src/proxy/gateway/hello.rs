@@ -11,7 +11,7 @@ use std::rc::Rc;
 use tokio::time::Instant;
 
 /// Versions of the protocol that have this introduction, newest first.
-const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+pub(super) const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// How the client introduced itself.
 #[derive(Debug)]

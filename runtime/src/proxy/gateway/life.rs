@@ -2,12 +2,11 @@
 //! it ends, after a pause that grows.
 
 use super::super::conduct::{Streams, conduct};
+use super::super::link::{Endpoint, Link};
 use super::super::mediator::Mediator;
 use super::super::outbox::Outbox;
-use super::super::process::{Server, ServerCommand};
 use super::super::session::Judge;
 use super::super::stop::Stop;
-use super::super::unix::{Input, Output};
 use super::front::{Ending, Front, Member, State};
 use serde_json::Value;
 use std::io;
@@ -20,16 +19,6 @@ use tokio::time::{Instant, sleep, timeout};
 /// What is buffered between the gateway and a mediator, in bytes.
 const PIPE: usize = 64 * 1024;
 
-/// A connection to a server.
-pub(super) struct Link {
-    /// What it hears.
-    pub input: Output,
-    /// What it says.
-    pub output: Input,
-    /// It, if it is a child of this process.
-    pub process: Option<Server>,
-}
-
 /// Starts a server, again and again.
 pub(super) trait Connector {
     /// # Errors
@@ -37,14 +26,11 @@ pub(super) trait Connector {
     fn connect(&self) -> io::Result<Link>;
 }
 
-impl Connector for ServerCommand {
+/// How a server is reached, and the longest message that is taken from it.
+impl Connector for (Endpoint, usize) {
     fn connect(&self) -> io::Result<Link> {
-        let (process, input, output) = Server::start(self)?;
-        Ok(Link {
-            input: Box::pin(input),
-            output: Box::pin(output),
-            process: Some(process),
-        })
+        let (endpoint, max_message) = self;
+        endpoint.connect(*max_message)
     }
 }
 
@@ -138,18 +124,9 @@ impl<J: Judge + 'static> Front<J> {
             reader.abort();
             self.close_member(member);
         };
-        let ends = async {
-            match link.process {
-                Some(process) => process.end(grace, &mut stop).await,
-                None => None,
-            }
-        };
-        let ((), status) = tokio::join!(last_words, ends);
+        let ((), ended) = tokio::join!(last_words, link.far.end(grace, &mut stop));
         feed.abort();
-        status.map_or_else(
-            || "has ended".to_owned(),
-            |status| format!("has ended ({status})"),
-        )
+        ended.to_string()
     }
 
     /// Resolves when the process is told to stop.

@@ -71,7 +71,7 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// Waits for servers that are still starting, for a moment after the client came.
-    async fn wait_for_start(&self) {
+    pub(super) async fn wait_for_start(&self) {
         let until = self.lists_until.get().unwrap_or_else(Instant::now);
         let starts =
             |member: &Rc<Member>| matches!(member.state.get(), State::Starting | State::Greeted);

@@ -12,6 +12,7 @@ mod from_client;
 mod from_server;
 mod front;
 mod hello;
+mod http;
 mod life;
 mod lists;
 mod routes;
@@ -19,10 +20,12 @@ pub(super) mod splice;
 #[cfg(test)]
 mod tests;
 
+pub use http::{HttpGateway, Limits, Listen, Opened, Opener, Tokens};
+
 use super::desk::Desk;
+use super::link::Endpoint;
 use super::mediator::{Office, Settings};
 use super::metrics::Metrics;
-use super::process::ServerCommand;
 use super::reload::{self, Changes};
 use super::session::{Judge, Session};
 use super::unix;
@@ -84,8 +87,8 @@ pub struct Gateway {
     pub audit: Audit,
     /// Where humans approve out of band; without one, such calls are denied.
     pub desk: Option<Desk>,
-    /// The servers by their names, and how to start them.
-    pub servers: Vec<(String, ServerCommand)>,
+    /// The servers by their names, and how they are reached.
+    pub servers: Vec<(String, Endpoint)>,
     /// How to behave towards each.
     pub settings: Settings,
     /// How long to wait for what.
@@ -105,41 +108,89 @@ impl Gateway {
     pub fn run(self) -> io::Result<u8> {
         self.metrics.plan(&self.gate.plan().short_digest());
         self.metrics.conversation(true);
-        let base = Session::new(self.gate, None, self.lock).observing(self.settings.observe);
-        let (nobody, session) = (base.clone(), base.clone());
-        // Every server takes its place before any of them can be called.
-        for (name, _) in &self.servers {
-            base.with_server(name);
-        }
-        let seats = Box::new(move |name: &str| base.with_server(name));
-        let office = Office::counted(self.audit, self.desk, self.metrics);
-        let names = self.servers.iter().map(|(name, _)| name.clone());
         let hang_up_ends = self.changes.is_none();
-        let front = Front::new(
-            nobody,
-            seats,
-            Rc::clone(&office),
-            names,
-            self.settings,
-            self.patience,
+        let Switchboard {
+            front,
+            connectors,
+            session,
+        } = switchboard(
+            self.gate,
+            self.lock,
+            Office::counted(self.audit, self.desk, self.metrics),
+            self.servers,
+            &self.settings,
+            &self.patience,
         );
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let servers = self.servers.into_iter();
-        let connectors = servers.map(|(_, command)| Box::new(command) as Box<dyn Connector>);
         let code = LocalSet::new().block_on(&runtime, async {
             let told = unix::told_to_stop(hang_up_ends)?;
             if let Some(changes) = self.changes {
-                let front = Rc::clone(&front);
-                let changed = move || front.recatalogue();
-                spawn_local(reload::follow(changes, session, office, changed));
+                spawn_local(front.follow(changes, session));
             }
-            Ok(serve(&front, connectors, unix::stdin(), unix::stdout(), told).await)
+            Ok(serve(
+                &front,
+                connectors.into_iter(),
+                unix::stdin(),
+                unix::stdout(),
+                told,
+            )
+            .await)
         });
         // A thread may still be reading the client's terminal.
         runtime.shutdown_background();
         code
+    }
+}
+
+/// The switchboard of one conversation, what connects it to its servers, and what it
+/// judges by.
+struct Switchboard {
+    front: Rc<Front<Session>>,
+    connectors: Vec<Box<dyn Connector>>,
+    session: Session,
+}
+
+fn switchboard(
+    gate: Gate,
+    lock: Option<Lock>,
+    office: Rc<Office>,
+    servers: Vec<(String, Endpoint)>,
+    settings: &Settings,
+    patience: &Patience,
+) -> Switchboard {
+    let base = Session::new(gate, None, lock).observing(settings.observe);
+    let (nobody, session) = (base.clone(), base.clone());
+    // Every server takes its place before any of them can be called.
+    for (name, _) in &servers {
+        base.with_server(name);
+    }
+    let seats = Box::new(move |name: &str| base.with_server(name));
+    let names = servers.iter().map(|(name, _)| name.clone());
+    let (settings, patience) = (settings.clone(), patience.clone());
+    let limit = settings.max_message;
+    let front = Front::new(nobody, seats, office, names, settings, patience);
+    let connectors = servers.into_iter();
+    let connectors =
+        connectors.map(|(_, endpoint)| Box::new((endpoint, limit)) as Box<dyn Connector>);
+    Switchboard {
+        front,
+        connectors: connectors.collect(),
+        session,
+    }
+}
+
+impl Front<Session> {
+    /// Takes over changes of the policy and of the accepted tools.
+    fn follow(
+        self: &Rc<Self>,
+        changes: Changes,
+        session: Session,
+    ) -> impl Future<Output = ()> + use<> {
+        let front = Rc::clone(self);
+        let office = Rc::clone(&front.office);
+        reload::follow(changes, session, office, move || front.recatalogue())
     }
 }
 

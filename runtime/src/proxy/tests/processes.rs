@@ -2,7 +2,7 @@
 
 use super::super::mediator::{Mediator, Office};
 use super::super::run::run_between;
-use super::super::{ServerCommand, inspect};
+use super::super::{Endpoint, ServerCommand, inspect};
 use super::rig::{Script, call, quick};
 use crate::audit::Audit;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 /// What tells the binary to be a proxy, in front of a shell with this script.
 const SCRIPT: &str = "BOUNCER_TEST_SERVER_SCRIPT";
 
-fn shell(script: &str) -> ServerCommand {
-    ServerCommand {
+fn shell(script: &str) -> Endpoint {
+    Endpoint::Command(ServerCommand {
         program: "sh".into(),
         args: vec!["-c".into(), script.into()],
         ..ServerCommand::default()
-    }
+    })
 }
 
 /// Not a test by itself: the proxy that the others start.
@@ -205,9 +205,9 @@ fn tools_are_read_for_pinning() {
         let error = inspect(&shell(script), Duration::from_millis(200)).unwrap_err();
         assert!(error.to_string().contains(part), "{error}");
     }
-    let missing = ServerCommand {
+    let missing = Endpoint::Command(ServerCommand {
         program: "/nowhere/at/all".into(),
         ..ServerCommand::default()
-    };
+    });
     assert!(inspect(&missing, Duration::from_secs(1)).is_err());
 }

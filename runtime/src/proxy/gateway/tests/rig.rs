@@ -1,9 +1,10 @@
 //! A client and several servers, in the hands of a test.
 
 use super::super::front::Front;
-use super::super::life::{Connector, Link};
+use super::super::life::Connector;
 use super::super::{Patience, serve};
 use crate::audit::Audit;
+use crate::proxy::link::{Far, Link};
 use crate::proxy::mediator::Office;
 pub(super) use crate::proxy::tests::rig::{Peer, call};
 use crate::proxy::tests::rig::{Script, Told, quick};
@@ -35,7 +36,7 @@ impl Connector for Wire {
         Ok(Link {
             input: Box::pin(input),
             output: Box::pin(output),
-            process: None,
+            far: Far::Nobody,
         })
     }
 }

@@ -1,0 +1,32 @@
+//! The protocol without sessions, in front of a gateway that has them: what a server
+//! asks becomes the answer to the request that it is about, and the client's next
+//! request brings the reply.
+//!
+//! A conversation belongs to a principal, and to the name that the client gives it.
+
+mod facts;
+mod results;
+mod rounds;
+
+pub(super) use facts::{Facts, MODERN, UNSUPPORTED_VERSION, Wrong, version};
+pub(super) use results::discovered;
+pub(super) use rounds::{Again, Modern, Refusal};
+
+use super::super::super::frame::FrameReader;
+use super::super::splice::splice;
+
+/// A message with other parts: its id, and its progress token, if it has one.
+pub(super) fn respell(line: &[u8], id: &[u8], token: Option<&[u8]>, new: &[u8]) -> Option<Vec<u8>> {
+    let mut edits = vec![(id, new.to_vec())];
+    edits.extend(token.map(|token| (token, new.to_vec())));
+    splice(line, edits)
+}
+
+/// The raw progress token of a request.
+pub(super) fn raw_token<'a>(
+    frames: &mut FrameReader,
+    params: Option<&'a [u8]>,
+) -> Option<&'a [u8]> {
+    let [meta] = frames.members(params?, ["_meta"]).ok()?;
+    super::super::from_client::progress_token(frames, meta).ok()?
+}

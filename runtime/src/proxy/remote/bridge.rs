@@ -1,0 +1,265 @@
+//! Lines to requests, and answers to lines.
+//!
+//! Every request waits for its own answer, so that a slow one holds up no other; only
+//! the introduction has to be over before anything else is sent.
+
+use super::super::denial::{self, INTERNAL_ERROR};
+use super::super::frame::{FrameReader, is_blank, text};
+use super::super::id::Key;
+use super::super::line::{Line, LineReader};
+use super::super::log::{note, visible};
+use super::super::outbox::Outbox;
+use super::exchange::Fault;
+use super::{HttpClient, HttpServer};
+use hyper::Method;
+use hyper::body::Bytes;
+use hyper::header::HeaderValue;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio::task::{AbortHandle, JoinHandle, JoinSet, spawn_local};
+use tokio::time::{sleep, timeout};
+
+/// Requests that a server is asked at once; more wait.
+const MAX_AT_ONCE: usize = 128;
+/// What is under way or waits at once.
+const MAX_WAITING: usize = 20_000;
+/// How long a server may still work on a request that was taken back.
+const AFTER_CANCEL: Duration = Duration::from_secs(5);
+/// How long the server has to hear that the session is over.
+const GOODBYE: Duration = Duration::from_millis(500);
+
+/// See the module.
+pub(super) struct Bridge {
+    pub(super) server: HttpServer,
+    pub(super) client: HttpClient,
+    pub(super) limit: usize,
+    pub(super) session: RefCell<Option<HeaderValue>>,
+    pub(super) version: RefCell<Option<HeaderValue>>,
+    /// What the gateway hears.
+    pub(super) out: Outbox,
+    pub(super) frames: RefCell<FrameReader>,
+    slots: Semaphore,
+    open: RefCell<HashMap<Key, AbortHandle>>,
+    /// Why the server cannot be used any more.
+    why: Rc<RefCell<Option<String>>>,
+    lost: Notify,
+    listening: Cell<bool>,
+}
+
+/// What the transport has to know of a line.
+#[derive(Debug)]
+pub(super) struct Shape {
+    /// Of a request: how its id was spelled, and its value.
+    pub id: Option<(Vec<u8>, Key)>,
+    pub kind: Kind,
+}
+
+/// What a line is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Initialize,
+    Initialized,
+    /// Takes a request back.
+    Cancelled(Option<Key>),
+    Other,
+}
+
+/// Nothing is sent before this is over.
+type Barrier = watch::Receiver<()>;
+
+impl Bridge {
+    pub(super) fn new(server: HttpServer, client: HttpClient, limit: usize) -> Rc<Self> {
+        Rc::new(Self {
+            server,
+            client,
+            limit,
+            session: RefCell::default(),
+            version: RefCell::default(),
+            out: Outbox::default(),
+            frames: RefCell::new(FrameReader::new(limit)),
+            slots: Semaphore::new(MAX_AT_ONCE),
+            open: RefCell::default(),
+            why: Rc::default(),
+            lost: Notify::new(),
+            listening: Cell::new(false),
+        })
+    }
+
+    pub(super) fn why(&self) -> Rc<RefCell<Option<String>>> {
+        Rc::clone(&self.why)
+    }
+
+    /// The server cannot be used any more.
+    pub(super) fn lose(&self, why: String) {
+        self.why.borrow_mut().get_or_insert(why);
+        self.lost.notify_one();
+    }
+
+    /// Reads lines until there are no more, or the server is lost; then ends the session.
+    /// Returns why it was lost.
+    pub(super) async fn run<R, W>(
+        self: Rc<Self>,
+        lines: R,
+        answers: W,
+        hurry: Rc<Notify>,
+    ) -> Option<String>
+    where
+        R: AsyncRead + Unpin + 'static,
+        W: AsyncWrite + Unpin + 'static,
+    {
+        let drain = spawn_local({
+            let bridge = Rc::clone(&self);
+            async move { bridge.out.drain(answers).await }
+        });
+        let mut lines = LineReader::new(lines, self.limit.saturating_mul(2));
+        let mut tasks = JoinSet::new();
+        let mut barrier: Option<Barrier> = None;
+        let mut listener: Option<JoinHandle<()>> = None;
+        loop {
+            tokio::select! {
+                line = lines.next() => match line {
+                    Ok(Some(Line::Whole(line))) => self.take(line, &mut tasks, &mut barrier),
+                    Ok(Some(Line::TooLong)) => {}
+                    Ok(None) | Err(_) => break,
+                },
+                Some(_) = tasks.join_next(), if !tasks.is_empty() => {
+                    if self.listening.get() && listener.is_none() {
+                        listener = Some(spawn_local(Rc::clone(&self).listen()));
+                    }
+                }
+                () = self.lost.notified() => break,
+            }
+        }
+        if self.why.borrow().is_none() {
+            tokio::select! {
+                () = async { while tasks.join_next().await.is_some() {} } => {}
+                () = hurry.notified() => {}
+            }
+        }
+        tasks.abort_all();
+        if let Some(listener) = listener {
+            listener.abort();
+        }
+        if self.why.borrow().is_none() {
+            // A server that does not hear it forgets the session by itself.
+            let _ = timeout(GOODBYE, self.say_goodbye()).await;
+        }
+        self.out.finish();
+        // Ends at once if nobody reads any more.
+        let _ = drain.await;
+        self.why.borrow().clone()
+    }
+
+    fn take(self: &Rc<Self>, line: &[u8], tasks: &mut JoinSet<()>, barrier: &mut Option<Barrier>) {
+        if is_blank(line) {
+            return;
+        }
+        let Some(shape) = self.shape(line) else {
+            return note(format_args!(
+                "a message for a server is dropped: it cannot be read"
+            ));
+        };
+        if tasks.len() >= MAX_WAITING {
+            if let Some((id, _)) = &shape.id {
+                self.answer_error(id, "too much waits for the server already");
+            }
+            return;
+        }
+        let before = barrier.clone();
+        let mut done = None;
+        if matches!(shape.kind, Kind::Initialize | Kind::Initialized) {
+            let (sender, receiver) = watch::channel(());
+            done = Some(sender);
+            *barrier = Some(receiver);
+        }
+        let key = shape.id.as_ref().map(|(_, key)| key.clone());
+        let bridge = Rc::clone(self);
+        let line = Bytes::copy_from_slice(line);
+        let handle = tasks.spawn_local(async move {
+            if let Some(mut before) = before {
+                // An error means that it is over.
+                let _ = before.changed().await;
+            }
+            bridge.deliver(line, &shape).await;
+            drop(done);
+            if let Some((_, key)) = &shape.id {
+                bridge.open.borrow_mut().remove(key);
+            }
+        });
+        if let Some(key) = key {
+            self.open.borrow_mut().insert(key, handle);
+        }
+    }
+
+    fn shape(&self, line: &[u8]) -> Option<Shape> {
+        let mut frames = self.frames.borrow_mut();
+        let frame = frames.read(line).ok()?;
+        let method = frame.method.and_then(text);
+        let kind = match method.as_deref() {
+            Some("initialize") => Kind::Initialize,
+            Some("notifications/initialized") => Kind::Initialized,
+            Some("notifications/cancelled") => {
+                let key = super::super::from_client::cancelled_key(&mut frames, frame.params);
+                Kind::Cancelled(key)
+            }
+            _ => Kind::Other,
+        };
+        let id = method.and(frame.id);
+        Some(Shape {
+            id: id.and_then(|raw| Some((raw.to_vec(), Key::parse(raw)?))),
+            kind,
+        })
+    }
+
+    /// Sends one line, and passes on what comes back.
+    async fn deliver(&self, line: Bytes, shape: &Shape) {
+        let Some((id, key)) = &shape.id else {
+            match self.tell(line).await {
+                Ok(()) if shape.kind == Kind::Initialized => self.listening.set(true),
+                Ok(()) => {}
+                Err(fault) => self.complain(&fault),
+            }
+            if let Kind::Cancelled(Some(key)) = &shape.kind {
+                sleep(AFTER_CANCEL).await;
+                if let Some(task) = self.open.borrow_mut().remove(key) {
+                    task.abort();
+                }
+            }
+            return;
+        };
+        let Ok(_slot) = self.slots.acquire().await else {
+            return;
+        };
+        if let Err(fault) = self.ask(line, shape, key).await {
+            self.answer_error(id, &fault.to_string());
+            self.complain(&fault);
+        }
+    }
+
+    /// What a fault means for the server as a whole.
+    fn complain(&self, fault: &Fault) {
+        match fault {
+            Fault::Unreachable(_) | Fault::SessionOver => self.lose(fault.to_string()),
+            _ => note(format_args!("a server {}", visible(&fault.to_string()))),
+        }
+    }
+
+    fn answer_error(&self, id: &[u8], why: &str) {
+        let why = format!("the server {why}");
+        self.out
+            .push(&denial::error(id, INTERNAL_ERROR, &why, None));
+    }
+
+    async fn say_goodbye(&self) {
+        if self.session.borrow().is_none() {
+            return;
+        }
+        let request = self.dress(self.server.request(Method::DELETE, Bytes::new()));
+        // A server may not want to hear of it.
+        let _ = self.client.request(request).await;
+    }
+}
