@@ -62,9 +62,11 @@ impl Proxy {
         let session = Session::new(self.gate, self.server.clone(), self.lock)
             .observing(self.settings.observe);
         let (server, settings) = (self.server, self.settings);
+        let observe = settings.observe;
         let office = Office::counted(self.audit, self.desk, metrics);
         let mediator = Mediator::new(session.clone(), Rc::clone(&office), server, settings);
-        mediator.hiding.on.set(true);
+        // Where nothing is blocked, nothing is hidden either.
+        mediator.hiding.on.set(!observe);
         let hang_up_ends = self.changes.is_none();
         let shown = Rc::clone(&mediator);
         let changed = move || shown.tools_may_differ();

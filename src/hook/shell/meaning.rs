@@ -215,6 +215,36 @@ impl Script {
         if program.dynamic || (program.pattern && !bracket) || program.text.starts_with('~') {
             return Err("a program's name is put together when it runs".to_owned());
         }
+        let keyword = matches!(
+            program.text.as_str(),
+            "{" | "}"
+                | "!"
+                | "if"
+                | "then"
+                | "elif"
+                | "else"
+                | "fi"
+                | "while"
+                | "until"
+                | "for"
+                | "do"
+                | "done"
+                | "case"
+                | "esac"
+                | "select"
+                | "function"
+                | "coproc"
+        );
+        if keyword || program.text.starts_with('-') || program.text.contains(['{', '}']) {
+            return Err(format!("`{}` stands where a program should", program.text));
+        }
+        // Bash works out what stands between brackets, and runs what it finds there.
+        let index = |word: &Word| word.text.contains("[$(") || word.text.contains("[`");
+        if words.iter().any(index) {
+            return Err("a word holds a command between brackets".to_owned());
+        }
+        // What `xargs` and `find` put in is not known here.
+        let fed = base.dynamic;
         base.program = program
             .text
             .rsplit('/')
@@ -253,6 +283,11 @@ impl Script {
                 self.commands.push(outer);
                 return self.command(inner, rest, input, depth + 1);
             }
+            "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" | "eval" | "source" | "."
+                if fed =>
+            {
+                return Err(format!("`{name}` is handed what another command prints"));
+            }
             "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" => {
                 return self.shell(base, args, input, depth);
             }
@@ -264,11 +299,26 @@ impl Script {
                 self.commands.push(base);
                 return self.add(&text.join(" "), depth + 1);
             }
+            "source" | "."
+                if args.iter().any(|word| {
+                    word.dynamic
+                        || word.pattern
+                        || word.text.starts_with("/dev/")
+                        || word.text.starts_with("/proc/")
+                }) =>
+            {
+                return Err(format!("`{name}` takes its commands from elsewhere"));
+            }
+            "export" | "declare" | "typeset" | "readonly" | "local" => {
+                base.env
+                    .extend(args.iter().filter_map(assignment).map(str::to_owned));
+            }
             "find" | "gfind" | "fd" | "fdfind" => self.find(&base, args, depth)?,
             "parallel" | "watch" | "script" | "flock" | "su" | "runuser" | "trap" | "alias"
             | "expect" | "entr" | "at" | "batch" | "crontab" | "chroot" | "unshare" | "nsenter"
             | "osascript" | "tclsh" | "emacs" | "ed" | "ex" | "gdb" | "lldb" | "strace"
-            | "ltrace" | "systemd-run"
+            | "ltrace" | "systemd-run" | "mapfile" | "readarray" | "compgen" | "complete"
+            | "hash" | "enable" | "bind"
                 if !args.is_empty() =>
             {
                 return Err(format!("`{name}` runs commands of its own"));
@@ -450,6 +500,22 @@ fn wrapped<'w>(name: &str, args: &'w [Word], env: &mut Vec<String>) -> Result<&'
         } else {
             return Err(format!("`{name} {text}` is not known"));
         };
+    }
+    if name.ends_with("xargs")
+        && let Some(program) = rest.first()
+    {
+        let taken = args.get(..args.len() - rest.len()).unwrap_or_default();
+        let replaced = taken.iter().enumerate().filter_map(|(at, word)| {
+            let mark = word.text.strip_prefix("-I")?;
+            if mark.is_empty() {
+                taken.get(at + 1).map(|word| word.text.as_str())
+            } else {
+                Some(mark)
+            }
+        });
+        if replaced.into_iter().any(|mark| program.text.contains(mark)) {
+            return Err("`xargs` is handed the program's name".to_owned());
+        }
     }
     if name == "timeout" || name == "gtimeout" {
         rest = rest.get(1..).unwrap_or_default();

@@ -231,7 +231,7 @@ impl Reader {
                     if command.words.is_empty() && bare == word.text {
                         match bare.as_str() {
                             "if" | "then" | "elif" | "else" | "fi" | "while" | "until" | "do"
-                            | "done" | "!" | "{" | "}" | "time" => continue,
+                            | "done" | "!" | "{" | "}" => continue,
                             "for" => {
                                 self.header()?;
                                 continue;

