@@ -2,6 +2,7 @@
 
 use crate::cli::ColorChoice;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Something went wrong, or the policy has errors.
@@ -35,7 +36,7 @@ impl From<io::Error> for Failure {
 
 impl Failure {
     /// A failure about a file.
-    pub fn file(what: &str, path: &std::path::Path, error: &dyn std::fmt::Display) -> Self {
+    pub fn file(what: &str, path: &Path, error: &dyn std::fmt::Display) -> Self {
         Self::Message(format!("cannot {what} `{}`: {error}", path.display()))
     }
 }
@@ -83,4 +84,25 @@ pub fn exit(result: Outcome) -> ExitCode {
 pub fn error_line(message: &str) {
     // If standard error is gone there is nobody left to tell.
     let _ = writeln!(anstream::stderr(), "\u{1b}[1;31merror\u{1b}[0m: {message}");
+}
+
+/// Writes a file whole or not at all. A link is followed; what is no regular file, such as
+/// a device, is written to and stays what it is.
+///
+/// # Errors
+/// If that fails; then the file is as it was.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return std::fs::write(path, bytes);
+    }
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut draft = target.as_os_str().to_owned();
+    draft.push(format!(".{}.tmp", std::process::id()));
+    let draft = PathBuf::from(draft);
+    let written = std::fs::write(&draft, bytes).and_then(|()| std::fs::rename(&draft, &target));
+    if written.is_err() {
+        // It may not exist; the first error is the one to tell.
+        let _ = std::fs::remove_file(&draft);
+    }
+    written
 }

@@ -1,7 +1,7 @@
 //! `bouncer compile`: policies in, one plan out.
 
 use crate::cli::CompileArgs;
-use crate::output::{ERROR, Failure, Outcome};
+use crate::output::{ERROR, Failure, Outcome, write_whole};
 use crate::source::{self, CompileFailure};
 use bouncer_compiler::diagnostic as render;
 use bouncer_compiler::policy::Policy;
@@ -97,16 +97,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         std::io::stdout().lock().write_all(bytes)?;
         return Ok(());
     }
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(format!(".{}.tmp", std::process::id()));
-    let temporary = PathBuf::from(temporary);
-    let written =
-        std::fs::write(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, path));
-    written.map_err(|error| {
-        // The temporary file may not exist; the first error is the one to tell.
-        let _ = std::fs::remove_file(&temporary);
-        Failure::file("write", path, &error)
-    })
+    write_whole(path, bytes).map_err(|error| Failure::file("write", path, &error))
 }
 
 /// Keys of user contracts and globs of rules that match no tool of the lock.

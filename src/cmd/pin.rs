@@ -2,7 +2,7 @@
 
 use super::client_config::Upstream;
 use crate::cli::PinArgs;
-use crate::output::{ERROR, Failure, Outcome};
+use crate::output::{ERROR, Failure, Outcome, write_whole};
 use bouncer_compiler::builtin_heuristics;
 use bouncer_compiler::diagnostic::escape;
 use bouncer_runtime::proxy::{Endpoint, inspect};
@@ -217,13 +217,6 @@ fn read_lock(path: &Path) -> Result<Lock, String> {
 
 /// Replaces the file at once, so that nobody reads half a lock.
 fn write(path: &Path, lock: &Lock) -> Result<(), String> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let draft = path.with_file_name(name);
-    std::fs::write(&draft, lock.to_text())
-        .and_then(|()| std::fs::rename(&draft, path))
-        .map_err(|error| {
-            let _ = std::fs::remove_file(&draft);
-            format!("cannot write `{}`: {error}", path.display())
-        })
+    write_whole(path, lock.to_text().as_bytes())
+        .map_err(|error| format!("cannot write `{}`: {error}", path.display()))
 }

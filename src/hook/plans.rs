@@ -8,7 +8,7 @@ use crate::source;
 use bouncer_compiler::{Input, Options, packs};
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::plan::format::VIEW_PROVENANCE;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What decides where no policy is named.
 const BUILT_IN: &str = include_str!("../../examples/hook.yaml");
@@ -61,7 +61,7 @@ fn reuse(path: &Path) -> Option<Plan> {
     Plan::load(std::fs::read(path).ok()?).ok()
 }
 
-fn keep(path: &PathBuf, bytes: &[u8]) -> std::io::Result<()> {
+fn keep(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if let Some(directory) = path.parent() {
         super::store::private_directory(directory)?;
     }

@@ -189,7 +189,7 @@ class Peer:
         if not isinstance(message, Exception):
             self.notices.append(plain(message))
 
-    async def call(self, tool, **arguments):
+    async def call(self, tool, /, **arguments):
         return plain(await self.session.call_tool(tool, arguments))
 
 

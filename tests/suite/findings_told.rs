@@ -4,7 +4,7 @@
 use super::command::scratch;
 use super::findings::run;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn policy(name: &str, text: &str) -> PathBuf {
     let dir = scratch(name);
@@ -12,7 +12,7 @@ fn policy(name: &str, text: &str) -> PathBuf {
     dir
 }
 
-fn findings(dir: &PathBuf, more: &[&str]) -> Vec<Value> {
+fn findings(dir: &Path, more: &[&str]) -> Vec<Value> {
     let args = [&["verify", "p.yaml", "--json"][..], more].concat();
     let (_, stdout, _) = run(dir, &args);
     let value: Value = serde_json::from_str(&stdout).unwrap();
@@ -206,4 +206,25 @@ fn what_no_single_call_shows_is_not_called_equivalent() {
         assert_eq!(code, 1, "{stdout}");
         assert!(stdout.contains(tool), "{stdout}");
     }
+}
+
+#[test]
+fn a_device_stays_what_it_is() {
+    let dir = policy("told-device", "version: 1\npacks: []\n");
+    let device = dir.join("device");
+    std::os::unix::fs::symlink("/dev/full", &device).unwrap();
+    let (code, _, stderr) = run(&dir, &["compile", "p.yaml", "-o", "device"]);
+    assert_eq!(code, 1, "nothing fits there: {stderr}");
+    assert!(device.symlink_metadata().unwrap().is_symlink());
+    assert!(!std::fs::metadata(&device).unwrap().is_file());
+    let plan = dir.join("p.plan");
+    std::os::unix::fs::symlink(dir.join("real.plan"), &plan).unwrap();
+    std::fs::write(dir.join("real.plan"), "old").unwrap();
+    assert_eq!(run(&dir, &["compile", "p.yaml"]).0, 0);
+    assert!(plan.symlink_metadata().unwrap().is_symlink());
+    assert!(
+        std::fs::read(dir.join("real.plan"))
+            .unwrap()
+            .starts_with(b"BNCRPLAN")
+    );
 }

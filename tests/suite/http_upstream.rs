@@ -31,7 +31,8 @@ fn a_server_over_http_is_gated_like_any_other() {
     agent.until_tools(|tools| tools.len() == 10);
     let said = json!({"say": "a\nb\u{2028}é"});
     let (text, failed) = agent.call("far__echo", said.clone());
-    assert!(!failed && text == said["say"].to_string(), "{text}");
+    let told = said["say"].to_string();
+    assert!(!failed && text == told, "{text}");
     let (text, failed) = agent.call("far__stream", json!({}));
     assert!(!failed && text == "streamed", "{text}");
     // What is denied never reaches it.

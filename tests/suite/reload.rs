@@ -112,26 +112,26 @@ fn what_was_counted_read_and_changed_stays() {
 fn a_tool_is_held_until_its_change_is_accepted() {
     let lock = |tools: &[ToolDefinition]| Lock::new(Some("s"), tools.to_vec());
     let (before, after) = (tool("send", "one"), tool("send", "two"));
-    let first = lock(&[before.clone()]);
+    let first = lock(std::slice::from_ref(&before));
     let mut gate = Gate::new(plan("tools: {}\n"));
     gate.pin(Some("s"), &[before.clone(), tool("new", "")], Some(&first));
     let mut conversation = gate.conversation();
     let mut judge = |gate: &Gate, name: &str| decide(gate, &mut conversation, name, "{}");
     assert_eq!(judge(&gate, "send").0, Verdict::Allow);
     assert_eq!(judge(&gate, "new"), (Verdict::Ask, Stage::Pinning));
-    gate.observe(Some("s"), &[after.clone()]);
+    gate.observe(Some("s"), std::slice::from_ref(&after));
     assert_eq!(judge(&gate, "send"), (Verdict::Deny, Stage::Pinning));
     // A lock that says the same accepts nothing.
     gate.accept(&first, Some(&first));
-    gate.observe(Some("s"), &[before.clone()]);
+    gate.observe(Some("s"), std::slice::from_ref(&before));
     assert_eq!(judge(&gate, "send"), (Verdict::Deny, Stage::Pinning));
-    gate.observe(Some("s"), &[after.clone()]);
+    gate.observe(Some("s"), std::slice::from_ref(&after));
     let second = lock(&[after.clone(), tool("new", "")]);
     gate.accept(&second, Some(&first));
     assert_eq!(judge(&gate, "send").0, Verdict::Allow);
     assert_eq!(judge(&gate, "new").0, Verdict::Allow);
     // The server goes on changing.
-    gate.observe(Some("s"), &[before.clone()]);
+    gate.observe(Some("s"), std::slice::from_ref(&before));
     assert_eq!(judge(&gate, "send"), (Verdict::Deny, Stage::Pinning));
     // Accepted, but not what the server lists.
     let third = lock(&[tool("send", "three")]);

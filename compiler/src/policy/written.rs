@@ -31,7 +31,7 @@ impl Written {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// Reads what [`Self::to_json`] wrote; `None` for anything else.
+    /// Reads what a plan keeps; `None` for anything else.
     #[must_use]
     pub fn from_json(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()

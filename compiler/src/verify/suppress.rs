@@ -75,7 +75,7 @@ pub(super) fn start(sources: &SourceMap) -> Vec<Place> {
     };
     let says = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
     let lines: Vec<&str> = source.text.split('\n').collect();
-    let line = lines.iter().position(|line| says(&line)).unwrap_or(0);
+    let line = lines.iter().position(says).unwrap_or(0);
     at(Pos {
         file: 0,
         line: u32::try_from(line + 1).unwrap_or(1),

@@ -44,7 +44,7 @@ pub(super) fn costs(plan: &Plan, built: &[Duration], tools: &[ListedTool]) -> Ve
     }
     let mut out: Vec<ToolCost> = named
         .into_iter()
-        .map(|(server, tool)| of_tool(&tables, built, server, tool))
+        .map(|(server, tool)| of_tool(tables, built, server, tool))
         .filter(|cost| cost.automata > 0)
         .collect();
     out.sort_by_key(|cost| std::cmp::Reverse(cost.scanned_per_byte));

@@ -469,12 +469,12 @@ fn wrapped<'w>(name: &str, args: &'w [Word], env: &mut Vec<String>) -> Result<&'
             rest = after;
             break;
         }
-        if name == "env" || name == "sudo" {
-            if let Some(variable) = assignment(word) {
-                env.push(variable.to_owned());
-                rest = after;
-                continue;
-            }
+        if (name == "env" || name == "sudo")
+            && let Some(variable) = assignment(word)
+        {
+            env.push(variable.to_owned());
+            rest = after;
+            continue;
         }
         if !text.starts_with('-') {
             break;
@@ -704,7 +704,7 @@ fn git_settings(name: &str, args: &[Word]) -> Result<(), Unread> {
             let reads = rest
                 .iter()
                 .any(|text| matches!(text.as_str(), "--get" | "--list" | "-l"));
-            if (setting && !reads) || (text == "-c" && setting) {
+            if setting && (!reads || text == "-c") {
                 return Err(format!("`git {text}` can name programs to start"));
             }
         }

@@ -47,6 +47,9 @@ struct Streams {
     parked_bytes: usize,
 }
 
+/// Takes note of a line that is refused, and of why.
+type Refused = Box<dyn Fn(&[u8], &str)>;
+
 /// See the module.
 pub(super) struct Seat {
     /// Whose it is.
@@ -55,7 +58,7 @@ pub(super) struct Seat {
     pub said: Outbox,
     limit: usize,
     /// Logs what is refused before it gets any further.
-    refused: Box<dyn Fn(&[u8], &str)>,
+    refused: Refused,
     streams: RefCell<Streams>,
     /// Instead of the streams, for clients that have no sessions.
     pub modern: Option<Rc<Modern>>,
@@ -75,7 +78,7 @@ impl Seat {
     pub(super) fn new(
         principal: Rc<str>,
         limit: usize,
-        refused: Box<dyn Fn(&[u8], &str)>,
+        refused: Refused,
         modern: Option<Modern>,
     ) -> Rc<Self> {
         Rc::new(Self {

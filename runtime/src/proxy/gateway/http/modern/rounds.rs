@@ -417,12 +417,9 @@ impl Modern {
                 let mut open = self.open.borrow_mut();
                 open.get_mut(&key).and_then(|open| open.sender.take())
             };
-            match (self.park(seat, key, vec![question]), sender) {
-                (Some(line), Some(sender)) => {
-                    sender.send(line, true);
-                }
-                // Who asks was told that it is not possible; the request ends.
-                (None, Some(_)) | (_, None) => {}
+            // Else who asks was told that it is not possible, and the request ends.
+            if let (Some(line), Some(sender)) = (self.park(seat, key, vec![question]), sender) {
+                sender.send(line, true);
             }
             return;
         }
