@@ -178,6 +178,11 @@ impl Table {
         self.start
     }
 
+    /// How many classes of bytes there are.
+    pub const fn classes(&self) -> usize {
+        self.stride
+    }
+
     /// The class of a byte: bytes of one class lead to the same states.
     pub fn class(&self, byte: u8) -> u8 {
         self.classes

@@ -146,11 +146,40 @@ fn alphabet(constraints: &[Constraint]) -> Vec<u8> {
         .chain(b'!'..=b'~')
         .chain(0x80..=0xff)
         .chain(0..=0x7f);
-    let mut seen: HashMap<Vec<u8>, ()> = HashMap::new();
+    let keys = keys(constraints);
+    let mut seen: Vec<u64> = Vec::new();
     preferred
         .filter(|byte| {
-            let key = constraints.iter().map(|c| c.table.class(*byte)).collect();
-            seen.insert(key, ()).is_none()
+            let key = keys.get(usize::from(*byte)).copied().unwrap_or_default();
+            let is_new = !seen.contains(&key);
+            if is_new {
+                seen.push(key);
+            }
+            is_new
         })
         .collect()
+}
+
+/// For each byte a number: equal for bytes that no pattern tells apart, and only for those.
+fn keys(constraints: &[Constraint]) -> Vec<u64> {
+    let mut keys = vec![0_u64; 256];
+    // All keys are below this.
+    let mut bound: u64 = 1;
+    for constraint in constraints {
+        let classes = constraint.table.classes() as u64;
+        let next = bound.checked_mul(classes).unwrap_or_else(|| {
+            let mut sorted = keys.clone();
+            sorted.sort_unstable();
+            sorted.dedup();
+            for key in &mut keys {
+                *key = sorted.binary_search(key).unwrap_or_default() as u64;
+            }
+            256 * classes
+        });
+        for (byte, key) in (0..=u8::MAX).zip(&mut keys) {
+            *key = *key * classes + u64::from(constraint.table.class(byte));
+        }
+        bound = next;
+    }
+    keys
 }
