@@ -5,10 +5,11 @@ use super::record::{Key, Record, Request, Status, Subject};
 use super::seal::Seal;
 use crate::private::{private_directory, private_file};
 use rusqlite::{
-    Connection, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior, params,
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior,
+    params,
 };
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Of the layout of the table below.
 const FORMAT: i64 = 1;
@@ -98,6 +99,24 @@ fn wall_clock() -> i64 {
         .unwrap_or(i64::MIN / 2)
 }
 
+/// Switches to a log that is written ahead. SQLite does not wait by itself for another
+/// process that does the same at this moment.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let until = Instant::now() + BUSY;
+    loop {
+        let switched = connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()));
+        match switched {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && Instant::now() < until =>
+            {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            other => return other,
+        }
+    }
+}
+
 impl Store {
     /// Opens or creates the store at `path` and its key beside it, readable by their
     /// owner only.
@@ -126,7 +145,7 @@ impl Store {
         connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "trusted_schema", false)?;
         connection.pragma_update(None, "cell_size_check", true)?;
-        connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
+        write_ahead(&connection)?;
         // What was used stays used after a power cut.
         connection.pragma_update(None, "synchronous", "full")?;
         let store = Self {
