@@ -509,6 +509,46 @@ fn all_errors_of_meaning_are_reported() {
     assert_eq!(errors.len(), 5, "{errors:#?}");
 }
 
+/// A bracket that is never closed must not be tried in two ways: sixty of them would
+/// take longer than anyone waits.
+#[test]
+fn brackets_without_an_end_are_refused_at_once() {
+    let units = [
+        "(",
+        "(!",
+        "not (",
+        "any (",
+        "all (",
+        "f(",
+        "sql(",
+        "any f(",
+        "x[",
+        "a in (",
+        "a == [",
+        "(a or (",
+        "!(a in (",
+        "f(1, ",
+        "a.b(",
+        "\"x\" in (",
+    ];
+    let (done, seen) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for unit in units {
+            for ending in ["", "a", "a exists", ")", "]"] {
+                let text = format!("{}{ending}", unit.repeat(30));
+                let refused = parse_expr(&text).is_err();
+                done.send((text, refused)).expect("the test waits");
+            }
+        }
+    });
+    for _ in 0..units.len() * 5 {
+        let (text, refused) = seen
+            .recv_timeout(std::time::Duration::from_secs(20))
+            .expect("each is refused within seconds");
+        assert!(refused, "{text}");
+    }
+}
+
 #[test]
 fn size_is_bounded() {
     let refuse = |text: &str, message: &str| {
