@@ -10,7 +10,7 @@ mod progress;
 mod serve;
 mod source;
 
-use bouncer_runtime::approvals::Choice;
+use bouncer_proxy::approvals::Choice;
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};
 use std::process::ExitCode;

@@ -7,7 +7,7 @@ use bouncer_compiler::diagnostic::{self, Diagnostics};
 use bouncer_compiler::policy::{Policy, Written};
 use bouncer_compiler::verify::ListedTool;
 use bouncer_compiler::{CompileError, Input, Loaded, Options};
-use bouncer_runtime::approvals::Lifetimes;
+use bouncer_proxy::approvals::Lifetimes;
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::plan::format::{Meta, Str};
 use bouncer_runtime::tools::{DefinitionError, Lock, ToolDefinition};

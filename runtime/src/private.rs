@@ -4,19 +4,31 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
+/// Makes a directory and its parents; what is new only its owner may enter.
+///
+/// # Errors
+/// What the file system says.
 #[cfg(unix)]
-pub(crate) fn private_directory(path: &Path) -> io::Result<()> {
+pub fn private_directory(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
+/// Makes a directory and its parents.
+///
+/// # Errors
+/// What the file system says.
 #[cfg(not(unix))]
-pub(crate) fn private_directory(path: &Path) -> io::Result<()> {
+pub fn private_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).create(path)
 }
 
+/// A file that is only appended to, made if it is missing; others lose the right to read it.
+///
+/// # Errors
+/// What the file system says.
 #[cfg(unix)]
-pub(crate) fn private_file(path: &Path) -> io::Result<File> {
+pub fn private_file(path: &Path) -> io::Result<File> {
     use std::fs::Permissions;
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
     let file = OpenOptions::new()
@@ -32,8 +44,12 @@ pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// A file that is only appended to, made if it is missing.
+///
+/// # Errors
+/// What the file system says.
 #[cfg(not(unix))]
-pub(crate) fn private_file(path: &Path) -> io::Result<File> {
+pub fn private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).open(path)
 }
 

@@ -5,7 +5,7 @@ use crate::cli::{DecideArgs, ListArgs, PolicySource, Standing, StoreArgs, WatchA
 use crate::output::{Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
-use bouncer_runtime::approvals::{Choice, Lifetimes, Record, Status, Store};
+use bouncer_proxy::approvals::{Choice, Lifetimes, Record, Status, Store};
 use std::collections::HashSet;
 use std::io::{BufRead, IsTerminal, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -4,7 +4,7 @@
 use super::init::server_command;
 use crate::clients::{Document, Kind};
 use bouncer_compiler::diagnostic::escape;
-use bouncer_runtime::proxy::{Endpoint, HttpServer, ServerCommand};
+use bouncer_proxy::{Endpoint, HttpServer, ServerCommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

@@ -6,7 +6,7 @@ use crate::clients::{Client, Document, Entry, Kind, Places, file};
 use crate::output::{ERROR, Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
-use bouncer_runtime::approvals::Store;
+use bouncer_proxy::approvals::Store;
 use bouncer_runtime::audit::Audit;
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::tools::Lock;
@@ -366,7 +366,7 @@ fn own_files(said: &mut Said) {
         None => said.add(Mark::Gap, "there is no home directory for the audit log"),
     }
     if let Some(path) = Store::default_path() {
-        match Store::open(&path, bouncer_runtime::approvals::Lifetimes::default()) {
+        match Store::open(&path, bouncer_proxy::approvals::Lifetimes::default()) {
             Ok(_) => said.add(
                 Mark::Good,
                 format!("approvals are kept in `{}`", path.display()),

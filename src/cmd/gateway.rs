@@ -6,14 +6,14 @@ use crate::cli::{GatewayArgs, ListenArgs, PolicySource};
 use crate::output::{Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
+use bouncer_proxy::{
+    Changes, Endpoint, Gateway, HttpGateway, HttpServer, Limits, Listen, Metrics, Opened, Patience,
+    ServerCommand, Settings, Tokens, conversation_id,
+};
 use bouncer_runtime::audit;
 use bouncer_runtime::gate::Gate;
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::plan::format::ServerEntry;
-use bouncer_runtime::proxy::{
-    Changes, Endpoint, Gateway, HttpGateway, HttpServer, Limits, Listen, Metrics, Opened, Patience,
-    ServerCommand, Settings, Tokens, conversation_id,
-};
 use bouncer_runtime::tools::Lock;
 use serde_json::Value;
 use std::ffi::OsString;

@@ -10,7 +10,7 @@ use crate::clients::{Client, Document, Entry, Kind, Launch, Places, file};
 use crate::output::{ERROR, Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
-use bouncer_runtime::proxy::ServerCommand;
+use bouncer_proxy::ServerCommand;
 use review::{Change, Decision};
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use crate::cli::PinArgs;
 use crate::output::{ERROR, Failure, Outcome, write_whole};
 use bouncer_compiler::builtin_heuristics;
 use bouncer_compiler::diagnostic::escape;
-use bouncer_runtime::proxy::{Endpoint, inspect};
+use bouncer_proxy::{Endpoint, inspect};
 use bouncer_runtime::tools::{Change, Lock, LockedTool, Weight, differences};
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -9,7 +9,7 @@ use bouncer_compiler::diagnostic::escape;
 use bouncer_compiler::policy::Policy;
 use bouncer_compiler::verify::{self, ListedTool, Severity};
 use bouncer_compiler::{Input, Options};
-use bouncer_runtime::proxy::{Endpoint, inspect};
+use bouncer_proxy::{Endpoint, inspect};
 use bouncer_runtime::tools::{Derived, ToolDefinition};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

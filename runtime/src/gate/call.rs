@@ -32,6 +32,24 @@ impl<'a> Call<'a> {
             message: None,
         }
     }
+
+    /// The server, if the call names one.
+    #[must_use]
+    pub const fn server(&self) -> Option<&'a str> {
+        self.server
+    }
+
+    /// The tool's name.
+    #[must_use]
+    pub const fn tool(&self) -> &'a str {
+        self.tool
+    }
+
+    /// Raw JSON of the arguments; `None` where the call has none.
+    #[must_use]
+    pub const fn arguments(&self) -> Option<&'a [u8]> {
+        self.arguments
+    }
 }
 
 /// A strictly read `tools/call` message: the call in it and the bytes it stands in.
@@ -69,8 +87,13 @@ impl<'a> CallMessage<'a> {
     }
 
     /// Reads `params` of a `message` that is known to be a strictly read `tools/call`;
-    /// `read` finds members of an object strictly.
-    pub(crate) fn from_params(
+    /// `read` finds members of an object strictly. The caller vouches for both: `params`
+    /// must be what stands in `message`, once. Where the bytes are at hand only as a
+    /// whole, [`CallMessage::parse`] checks all of it.
+    ///
+    /// # Errors
+    /// If `params` is missing, cannot be read, or has no string `name`.
+    pub fn from_params(
         server: Option<&'a str>,
         message: &'a [u8],
         params: Option<&'a [u8]>,

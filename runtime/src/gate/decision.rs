@@ -124,14 +124,6 @@ pub struct Permit<'a> {
 }
 
 impl<'a> Permit<'a> {
-    /// A permit without a decision, for tests of those who need one.
-    #[cfg(test)]
-    pub(crate) const fn for_tests(call: &Call<'a>) -> Self {
-        Self {
-            message: call.message,
-        }
-    }
-
     /// The judged message; `None` for a hypothetical call.
     #[must_use]
     pub const fn message(&self) -> Option<&'a [u8]> {

@@ -1,0 +1,461 @@
+//! The store itself: one SQLite file, one short transaction for every change.
+
+use super::error::{DecideError, StoreError};
+use super::record::{Key, Record, Request, Status, Subject};
+use super::seal::Seal;
+use bouncer_runtime::private::{private_directory, private_file};
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior,
+    params,
+};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Of the layout of the table below.
+const FORMAT: i64 = 1;
+/// How long a process waits for another one's transaction. The proxy waits with it.
+const BUSY: Duration = Duration::from_secs(2);
+/// How far the wall clock may step back before what was decided counts as undecided.
+const SLACK_MS: i64 = 60_000;
+/// Requests of one conversation that may wait at a time.
+const MAX_PENDING: i64 = 200;
+/// How long a human's no answers the same request by itself.
+const DENIED_MS: i64 = 15 * 60 * 1000;
+/// How long what is over is kept for people to look at.
+const KEEP_MS: i64 = 7 * 24 * 3600 * 1000;
+
+const SCHEMA: &str = "
+CREATE TABLE request (
+    id TEXT PRIMARY KEY NOT NULL,
+    key BLOB NOT NULL,
+    status TEXT NOT NULL,
+    seal BLOB,
+    server TEXT,
+    tool TEXT NOT NULL,
+    arguments TEXT NOT NULL,
+    param TEXT,
+    destination TEXT,
+    reason TEXT NOT NULL,
+    at TEXT,
+    conversation TEXT NOT NULL,
+    plan TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    expires_ms INTEGER NOT NULL,
+    decided_ms INTEGER,
+    used_ms INTEGER
+) STRICT;
+CREATE UNIQUE INDEX open ON request (key) WHERE status IN ('pending', 'approved');
+CREATE INDEX known ON request (key);
+CREATE INDEX waiting ON request (conversation) WHERE status = 'pending';
+CREATE INDEX age ON request (created_ms);
+";
+
+const COLUMNS: &str = "id, status, server, tool, arguments, param, destination, reason, at, \
+                       conversation, plan, created_ms, expires_ms, decided_ms, used_ms";
+
+/// How long requests and approvals hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lifetimes {
+    /// From being asked to being decided.
+    pub pending: Duration,
+    /// From being approved to being used.
+    pub approved: Duration,
+}
+
+impl Default for Lifetimes {
+    /// A day to decide, a quarter of an hour to use it.
+    fn default() -> Self {
+        Self {
+            pending: Duration::from_secs(24 * 3600),
+            approved: Duration::from_secs(15 * 60),
+        }
+    }
+}
+
+/// What a human says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Let it through.
+    Approve,
+    /// Do not.
+    Deny,
+}
+
+/// The requests and approvals of all processes that open the same file.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    seal: Seal,
+    lifetimes: Lifetimes,
+    clock: fn() -> i64,
+}
+
+fn wall_clock() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|time| i64::try_from(time.as_millis()).ok())
+        // A clock before 1970: everything that was decided counts as undecided.
+        .unwrap_or(i64::MIN / 2)
+}
+
+/// Switches to a log that is written ahead. SQLite does not wait by itself for another
+/// process that does the same at this moment.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let until = Instant::now() + BUSY;
+    loop {
+        let switched = connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()));
+        match switched {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && Instant::now() < until =>
+            {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            other => return other,
+        }
+    }
+}
+
+impl Store {
+    /// Opens or creates the store at `path` and its key beside it, readable by their
+    /// owner only.
+    ///
+    /// # Errors
+    /// If the files cannot be made or read, or are not a store of this version.
+    pub fn open(path: &Path, lifetimes: Lifetimes) -> Result<Self, StoreError> {
+        Self::open_with_clock(path, lifetimes, wall_clock)
+    }
+
+    pub(super) fn open_with_clock(
+        path: &Path,
+        lifetimes: Lifetimes,
+        clock: fn() -> i64,
+    ) -> Result<Self, StoreError> {
+        let file = |error| StoreError::File(path.to_owned(), error);
+        if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
+            private_directory(directory).map_err(file)?;
+        }
+        // SQLite gives its side files the mode of this one.
+        drop(private_file(path).map_err(file)?);
+        let key_path = path.with_extension("key");
+        let seal = Seal::open(&key_path).map_err(|error| StoreError::File(key_path, error))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "trusted_schema", false)?;
+        connection.pragma_update(None, "cell_size_check", true)?;
+        write_ahead(&connection)?;
+        // What was used stays used after a power cut.
+        connection.pragma_update(None, "synchronous", "full")?;
+        let store = Self {
+            connection,
+            seal,
+            lifetimes,
+            clock,
+        };
+        store.create()?;
+        Ok(store)
+    }
+
+    /// `~/.bouncer/approvals.db`, if there is a home directory.
+    #[must_use]
+    pub fn default_path() -> Option<PathBuf> {
+        let home = std::env::var_os("HOME").filter(|home| !home.is_empty())?;
+        Some(Path::new(&home).join(".bouncer").join("approvals.db"))
+    }
+
+    fn create(&self) -> Result<(), StoreError> {
+        let transaction = self.begin()?;
+        let version: i64 =
+            transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        match version {
+            FORMAT => return Ok(()),
+            0 => {}
+            other => return Err(StoreError::Version(other)),
+        }
+        transaction.execute_batch(SCHEMA)?;
+        transaction.pragma_update(None, "user_version", FORMAT)?;
+        Ok(transaction.commit()?)
+    }
+
+    /// A transaction that nobody else writes in.
+    fn begin(&self) -> Result<Transaction<'_>, StoreError> {
+        let immediate = TransactionBehavior::Immediate;
+        Ok(Transaction::new_unchecked(&self.connection, immediate)?)
+    }
+
+    /// Puts a request to humans, unless the same one waits already. Returns its id.
+    /// Logarithmic in the store.
+    ///
+    /// # Errors
+    /// If a human has just denied it, too many wait, or the store cannot be used.
+    pub fn ask(&self, request: &Request<'_>) -> Result<String, StoreError> {
+        let key = request.key()?;
+        let now = (self.clock)();
+        let transaction = self.begin()?;
+        // What is over makes room; a clock that went back must not revive it.
+        transaction.execute(
+            "UPDATE request SET status = 'expired'
+             WHERE key = ?1 AND status IN ('pending', 'approved')
+               AND (expires_ms <= ?2 OR max(created_ms, coalesce(decided_ms, 0)) > ?2 + ?3)",
+            params![key.0, now, SLACK_MS],
+        )?;
+        transaction.execute(
+            "UPDATE request SET status = 'expired'
+             WHERE conversation = ?1 AND status = 'pending' AND expires_ms <= ?2",
+            params![request.conversation, now],
+        )?;
+        transaction.execute(
+            "DELETE FROM request WHERE created_ms < ?1
+             AND (status IN ('denied', 'used', 'expired') OR expires_ms < ?1)",
+            params![now - KEEP_MS],
+        )?;
+        let known: Option<String> = transaction
+            .query_row(
+                "SELECT id FROM request WHERE key = ?1 AND status IN ('pending', 'approved')",
+                params![key.0],
+                |row| row.get(0),
+            )
+            .optional()?;
+        let denied: Option<String> = transaction
+            .query_row(
+                "SELECT id FROM request
+                 WHERE key = ?1 AND conversation = ?2 AND status = 'denied'
+                   AND decided_ms BETWEEN ?3 - ?4 AND ?3",
+                params![key.0, request.conversation, now, DENIED_MS],
+                |row| row.get(0),
+            )
+            .optional()?;
+        if let Some(id) = denied {
+            return Err(StoreError::Denied(id));
+        }
+        let id = match known {
+            Some(id) => id,
+            None => self.insert(&transaction, request, &key, now)?,
+        };
+        transaction.commit()?;
+        Ok(id)
+    }
+
+    fn insert(
+        &self,
+        transaction: &Transaction<'_>,
+        request: &Request<'_>,
+        key: &Key,
+        now: i64,
+    ) -> Result<String, StoreError> {
+        let waiting: i64 = transaction.query_row(
+            "SELECT count(*) FROM request WHERE conversation = ?1 AND status = 'pending'",
+            params![request.conversation],
+            |row| row.get(0),
+        )?;
+        if waiting >= MAX_PENDING {
+            return Err(StoreError::Full);
+        }
+        let (param, destination) = match request.subject {
+            Subject::Call => (None, None),
+            Subject::Destination { param, destination } => (Some(param), Some(destination)),
+        };
+        let arguments = std::str::from_utf8(request.arguments.unwrap_or(b"{}"))
+            .map_err(|_| StoreError::Arguments)?;
+        let id = fresh_id()?;
+        transaction.execute(
+            "INSERT INTO request (id, key, status, server, tool, arguments, param, destination,
+                 reason, at, conversation, plan, created_ms, expires_ms)
+             VALUES (?1, ?2, 'pending', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+            params![
+                id,
+                key.0,
+                request.server,
+                request.tool,
+                arguments,
+                param,
+                destination,
+                request.reason,
+                request.at,
+                request.conversation,
+                request.plan,
+                now,
+                later(now, self.lifetimes.pending),
+            ],
+        )?;
+        Ok(id)
+    }
+
+    /// The id of an approval for exactly this, if a human gave one that still holds.
+    /// Logarithmic in the store.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub fn approved(&self, key: &Key) -> Result<Option<String>, StoreError> {
+        let found = self
+            .connection
+            .query_row(
+                // As the index says it, or it is not used.
+                "SELECT id, status, seal, decided_ms, expires_ms FROM request
+                 WHERE key = ?1 AND status IN ('pending', 'approved')",
+                params![key.0],
+                |row| {
+                    Ok((
+                        row.get::<_, String>(0)?,
+                        row.get::<_, String>(1)?,
+                        row.get::<_, Option<Vec<u8>>>(2)?,
+                        row.get::<_, Option<i64>>(3)?,
+                        row.get::<_, i64>(4)?,
+                    ))
+                },
+            )
+            .optional()?;
+        let now = (self.clock)();
+        Ok(found.and_then(|(id, status, seal, decided, expires)| {
+            let (seal, decided) = (seal?, decided?);
+            let holds = status == Status::Approved.name()
+                && decided <= now.saturating_add(SLACK_MS)
+                && now < expires;
+            (holds && self.seal.is(&seal, &id, key, decided, expires)).then_some(id)
+        }))
+    }
+
+    /// Takes an approval that [`Self::approved`] named: `true` for exactly one of all
+    /// who try, and only while it holds.
+    ///
+    /// # Errors
+    /// If the store cannot be used; the approval must then count as not taken.
+    pub fn take(&self, id: &str, key: &Key) -> Result<bool, StoreError> {
+        let now = (self.clock)();
+        let transaction = self.begin()?;
+        let changed = transaction.execute(
+            "UPDATE request SET status = 'used', used_ms = ?3
+             WHERE id = ?1 AND key = ?2 AND status = 'approved'
+               AND expires_ms > ?3 AND decided_ms <= ?3 + ?4",
+            params![id, key.0, now, SLACK_MS],
+        )?;
+        transaction.commit()?;
+        Ok(changed == 1)
+    }
+
+    /// Writes down what a human decided.
+    ///
+    /// # Errors
+    /// If there is no such request, it is not pending, or the store cannot be used.
+    pub fn decide(&self, id: &str, choice: Choice) -> Result<Record, DecideError> {
+        let now = (self.clock)();
+        let transaction = self.begin()?;
+        let found = transaction
+            .query_row(
+                &format!("SELECT {COLUMNS}, key FROM request WHERE id = ?1"),
+                params![id],
+                |row| Ok((self.record(row, now)?, row.get::<_, [u8; 32]>(15)?)),
+            )
+            .optional()?;
+        let Some((mut record, key)) = found else {
+            return Err(DecideError::Unknown(id.to_owned()));
+        };
+        if record.status != Status::Pending {
+            return Err(DecideError::Already(id.to_owned(), record.status));
+        }
+        record.decided_ms = Some(now);
+        let seal = match choice {
+            Choice::Approve => {
+                record.status = Status::Approved;
+                record.expires_ms = later(now, self.lifetimes.approved);
+                Some(self.seal.of(id, &Key(key), now, record.expires_ms))
+            }
+            Choice::Deny => {
+                record.status = Status::Denied;
+                None
+            }
+        };
+        transaction.execute(
+            "UPDATE request SET status = ?2, seal = ?3, decided_ms = ?4, expires_ms = ?5
+             WHERE id = ?1",
+            params![id, record.status.name(), seal, now, record.expires_ms],
+        )?;
+        transaction.commit()?;
+        Ok(record)
+    }
+
+    /// The newest `limit` requests, newest first; those of one status only, if given.
+    /// Linear in what the store holds.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub fn list(&self, status: Option<Status>, limit: usize) -> Result<Vec<Record>, StoreError> {
+        let now = (self.clock)();
+        let sql = format!("SELECT {COLUMNS} FROM request ORDER BY created_ms DESC, rowid DESC");
+        let mut statement = self.connection.prepare(&sql)?;
+        let mut rows = statement.query([])?;
+        let mut records = Vec::new();
+        while let Some(row) = rows.next()? {
+            let record = self.record(row, now)?;
+            if status.is_none_or(|status| record.status == status) {
+                records.push(record);
+                if records.len() == limit {
+                    break;
+                }
+            }
+        }
+        Ok(records)
+    }
+
+    /// One request.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub fn get(&self, id: &str) -> Result<Option<Record>, StoreError> {
+        let now = (self.clock)();
+        let sql = format!("SELECT {COLUMNS} FROM request WHERE id = ?1");
+        let found = self
+            .connection
+            .query_row(&sql, params![id], |row| self.record(row, now));
+        Ok(found.optional()?)
+    }
+
+    fn record(&self, row: &Row<'_>, now: i64) -> rusqlite::Result<Record> {
+        let written: String = row.get(1)?;
+        let mut record = Record {
+            id: row.get(0)?,
+            // A word that nobody here wrote approves nothing.
+            status: Status::parse(&written).unwrap_or(Status::Expired),
+            server: row.get(2)?,
+            tool: row.get(3)?,
+            arguments: row.get(4)?,
+            param: row.get(5)?,
+            destination: row.get(6)?,
+            reason: row.get(7)?,
+            at: row.get(8)?,
+            conversation: row.get(9)?,
+            plan: row.get(10)?,
+            created_ms: row.get(11)?,
+            expires_ms: row.get(12)?,
+            decided_ms: row.get(13)?,
+            used_ms: row.get(14)?,
+        };
+        let open = matches!(record.status, Status::Pending | Status::Approved);
+        let from_later =
+            record.created_ms.max(record.decided_ms.unwrap_or(0)) > now.saturating_add(SLACK_MS);
+        if open && (record.expires_ms <= now || from_later) {
+            record.status = Status::Expired;
+        }
+        Ok(record)
+    }
+}
+
+fn later(now: i64, by: Duration) -> i64 {
+    now.saturating_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// `req_` and eight characters that read well aloud.
+fn fresh_id() -> Result<String, StoreError> {
+    const LETTERS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz234567890";
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|error| StoreError::Random(error.to_string()))?;
+    let letters = bytes
+        .iter()
+        .filter_map(|byte| LETTERS.get(usize::from(byte & 31)));
+    Ok("req_"
+        .chars()
+        .chain(letters.map(|&letter| char::from(letter)))
+        .collect())
+}

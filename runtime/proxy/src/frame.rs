@@ -1,0 +1,218 @@
+//! One line as a JSON-RPC message, read strictly: shared by both directions.
+
+use bouncer_runtime::json::{Limits, Malformed, Scratch, members};
+use std::fmt;
+
+/// Nesting of a message.
+const MAX_DEPTH: usize = 128;
+/// The longest id, in bytes of its spelling. Ids are kept while a request is open.
+const MAX_ID: usize = 1024;
+
+/// The members of a message that routing needs, as raw JSON.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame<'a> {
+    pub id: Option<&'a [u8]>,
+    pub method: Option<&'a [u8]>,
+    pub params: Option<&'a [u8]>,
+    pub result: Option<&'a [u8]>,
+    pub error: Option<&'a [u8]>,
+}
+
+/// Why a line is not a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unreadable {
+    /// See the reader.
+    Malformed(Malformed),
+    /// A carriage return inside the line: readers that end lines at one would see
+    /// other messages than this proxy.
+    CarriageReturn,
+    /// The id is neither a string nor a number, or absurdly long.
+    Id,
+    /// Neither a request nor an answer, or both.
+    Shape,
+    /// The method is not a string, or not one that all readers compare alike.
+    Method,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(malformed) => malformed.fmt(f),
+            Self::CarriageReturn => f.write_str("carriage return inside the line"),
+            Self::Id => f.write_str("`id` is neither a string nor a number of sane length"),
+            Self::Shape => f.write_str("neither a request nor an answer"),
+            Self::Method => f.write_str("`method` is not a plain string"),
+        }
+    }
+}
+
+/// Reads lines. Keeps the scratch memory of the strict reader.
+#[derive(Debug)]
+pub(super) struct FrameReader {
+    limits: Limits,
+    scratch: Scratch,
+}
+
+impl FrameReader {
+    /// For lines of at most `max_bytes`.
+    pub(super) fn new(max_bytes: usize) -> Self {
+        let limits = Limits {
+            max_bytes,
+            max_depth: MAX_DEPTH,
+        };
+        Self {
+            limits,
+            scratch: Scratch::new(&limits),
+        }
+    }
+
+    /// Reads one line that holds one object.
+    pub(super) fn read<'a>(&mut self, line: &'a [u8]) -> Result<Frame<'a>, Unreadable> {
+        if has_inner_return(line) {
+            return Err(Unreadable::CarriageReturn);
+        }
+        let [id, method, params, result, error] =
+            self.members(line, ["id", "method", "params", "result", "error"])?;
+        if id.is_some_and(|id| id.len() > MAX_ID) {
+            return Err(Unreadable::Id);
+        }
+        Ok(Frame {
+            id,
+            method,
+            params,
+            result,
+            error,
+        })
+    }
+
+    /// The named members of a strictly read object.
+    pub(super) fn members<'a, const N: usize>(
+        &mut self,
+        object: &'a [u8],
+        names: [&str; N],
+    ) -> Result<[Option<&'a [u8]>; N], Unreadable> {
+        members(object, names, &self.limits, &mut self.scratch).map_err(Unreadable::Malformed)
+    }
+}
+
+/// A raw JSON string, decoded. `None` for any other value.
+pub(super) fn text(raw: &[u8]) -> Option<String> {
+    serde_json::from_slice(raw).ok()
+}
+
+/// Whether there is nothing in the line.
+pub(super) fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
+}
+
+/// Whether the line's first character opens an array: a batch.
+pub(super) fn is_batch(line: &[u8]) -> bool {
+    line.iter()
+        .find(|byte| !matches!(byte, b' ' | b'\t' | b'\r'))
+        == Some(&b'[')
+}
+
+/// Whether a carriage return stands before the last byte of the line.
+fn has_inner_return(line: &[u8]) -> bool {
+    let body = line.strip_suffix(b"\r").unwrap_or(line);
+    memchr::memchr(b'\r', body).is_some()
+}
+
+/// The values of all members `id` at the top of something that may not even be JSON,
+/// so that whoever waits for an answer can be told. Strings and numbers only, each
+/// well-formed by itself. Linear, without recursion.
+pub(super) fn ids_of_garbage(line: &[u8]) -> Vec<&[u8]> {
+    let mut found = Vec::new();
+    let mut depth = 0_usize;
+    let mut rest = line;
+    while let Some((&byte, tail)) = rest.split_first() {
+        rest = match byte {
+            b'{' | b'[' => {
+                depth += 1;
+                tail
+            }
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                tail
+            }
+            b'"' => {
+                let (string, tail) = rest.split_at(string_len(rest));
+                let after = skip_space(tail);
+                match after.split_first() {
+                    Some((b':', value)) if depth == 1 && string == br#""id""# => {
+                        let value = skip_space(value);
+                        let (id, tail) = value.split_at(scalar_len(value));
+                        if id.len() <= MAX_ID && super::id::Key::parse(id).is_some() {
+                            found.push(id);
+                        }
+                        tail
+                    }
+                    _ => tail,
+                }
+            }
+            _ => tail,
+        };
+    }
+    found
+}
+
+/// The length of the string that `text` starts with, quotes included.
+fn string_len(text: &[u8]) -> usize {
+    let mut at = 1;
+    loop {
+        match memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
+            None => return text.len(),
+            Some(next) if text.get(at + next) == Some(&b'"') => return at + next + 1,
+            Some(next) => at = (at + next + 2).min(text.len()),
+        }
+    }
+}
+
+/// The length of the string or the number that `text` starts with; 0 for others.
+fn scalar_len(text: &[u8]) -> usize {
+    match text.first() {
+        Some(b'"') => string_len(text),
+        _ => text
+            .iter()
+            .take_while(|b| matches!(b, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))
+            .count(),
+    }
+}
+
+fn skip_space(text: &[u8]) -> &[u8] {
+    text.trim_ascii_start()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn carriage_returns_end_a_line_or_refuse_it() {
+        let mut reader = FrameReader::new(1 << 20);
+        assert!(reader.read(b"{\"id\":1}\r").is_ok());
+        for line in [&b"{\"id\":\r1}"[..], b"{\"id\":1}\r\r", b"\r{}"] {
+            assert_eq!(reader.read(line).unwrap_err(), Unreadable::CarriageReturn);
+        }
+    }
+
+    #[test]
+    fn finds_ids_in_garbage() {
+        let ids = |line: &str| {
+            ids_of_garbage(line.as_bytes())
+                .into_iter()
+                .map(|id| String::from_utf8_lossy(id).into_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(ids(r#"{"id":7,"result":{"id":8}"#), ["7"]);
+        assert_eq!(
+            ids(r#"{"result":"\ud800 \" \"id\":1","id" : "x\"y"}"#),
+            [r#""x\"y""#]
+        );
+        assert_eq!(ids(r#"{"id":1,"id":2}"#), ["1", "2"]);
+        assert!(ids(r#"{"id":null,"id":[1],"x":{"id":5}} "id":1"#).is_empty());
+        assert!(ids(r#"{"id":""#).is_empty());
+        let deep = "[".repeat(1_000_000);
+        assert!(ids(&deep).is_empty());
+    }
+}

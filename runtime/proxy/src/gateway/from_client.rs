@@ -1,0 +1,630 @@
+//! What the client says, and which server it is for.
+//!
+//! Only ids, progress tokens and names are rewritten, in place; everything else of a
+//! message, above all a call's arguments, goes on byte for byte. Calls are judged behind
+//! this: by their server's own mediator, under the tool's own name.
+
+use super::super::denial::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
+use super::super::envelope::{FromClient, Id, PassThrough, classify};
+use super::super::frame::{FrameReader, text};
+use super::super::from_client::cancelled_key;
+use super::super::judging::{Case, Finding};
+use super::super::line::{Line, LineReader};
+use super::super::log::{note, quoted, visible};
+use super::super::session::Judge;
+use super::catalogue::Place;
+use super::front::{Front, Member, State};
+use super::lists::List;
+use super::routes::{Request, number};
+use super::splice::{Edit, splice};
+use bouncer_runtime::audit::Outcome;
+use bouncer_runtime::gate::CallMessage;
+use std::rc::Rc;
+use std::time::Instant;
+use tokio::io::AsyncRead;
+
+/// JSON-RPC: no such method.
+const METHOD_NOT_FOUND: i32 = -32601;
+
+/// Calls that wait for their servers to start, in bytes.
+const MAX_KEPT: usize = 64 * 1024 * 1024;
+
+/// Where a request goes, or why nowhere.
+type Whose<T> = Result<T, String>;
+
+impl<J: Judge + 'static> Front<J> {
+    /// Reads the client's lines until there are no more.
+    pub(super) async fn pump_client<R: AsyncRead + Unpin>(self: Rc<Self>, source: R) {
+        let mut frames = FrameReader::new(self.settings.max_message);
+        let mut lines = LineReader::new(source, self.settings.max_message);
+        loop {
+            match lines.next().await {
+                Ok(Some(Line::Whole(line))) => self.on_client_line(&mut frames, line).await,
+                Ok(Some(Line::TooLong)) => {
+                    let why = "the message is not forwarded: it is longer than the limit";
+                    self.nobody.refuse_one(b"", None, PARSE_ERROR, why).await;
+                }
+                Ok(None) => return,
+                Err(error) => {
+                    let error = error.to_string();
+                    return note(format_args!(
+                        "the client cannot be read: {}",
+                        visible(&error)
+                    ));
+                }
+            }
+        }
+    }
+
+    async fn on_client_line(self: &Rc<Self>, frames: &mut FrameReader, line: &[u8]) {
+        match classify(frames, None, line) {
+            FromClient::Call { id, call } => {
+                if self.may_open(id.as_ref(), line).await {
+                    self.on_call(frames, id, &call).await;
+                }
+            }
+            FromClient::Request {
+                id,
+                method,
+                params,
+                line: pass,
+            } => {
+                if self.may_open(Some(&id), line).await {
+                    self.client().room().await;
+                    self.on_request(frames, &id, &method, params, &pass);
+                }
+            }
+            FromClient::Notification {
+                method,
+                params,
+                line,
+            } => self.on_notification(frames, &method, params, &line),
+            FromClient::Answer { id, line, .. } => self.on_answer(&id, &line),
+            // What is refused is refused, and logged, as in front of one server.
+            FromClient::Blank | FromClient::Batch { .. } | FromClient::Refused(_) => {
+                self.nobody.on_client_line(frames, line).await;
+            }
+        }
+    }
+
+    /// Whether a request may be opened under its id; if not it is answered.
+    async fn may_open(&self, id: Option<&Id<'_>>, line: &[u8]) -> bool {
+        let Some(id) = id else {
+            return true;
+        };
+        let why = {
+            let routes = self.routes.borrow();
+            if routes.is_taken(&id.key) {
+                "the message is not forwarded: its id is in use"
+            } else if !routes.has_room() {
+                "the message is not forwarded: too many requests are open"
+            } else {
+                return true;
+            }
+        };
+        let nobody = &self.nobody;
+        nobody
+            .refuse_one(line, Some(id.raw), INVALID_REQUEST, why)
+            .await;
+        false
+    }
+
+    async fn on_call(
+        self: &Rc<Self>,
+        frames: &mut FrameReader,
+        id: Option<Id<'_>>,
+        call: &CallMessage<'_>,
+    ) {
+        self.note_ready();
+        if call.is_task() {
+            let why = "calls that are kept as tasks do not go through the gateway yet";
+            return self.block(id, call, why).await;
+        }
+        let place = self.catalogue.borrow().find(call.tool()).cloned();
+        let Some(place) = place else {
+            return match self.why_not_now(call.tool()) {
+                Some((member, why)) => match id {
+                    Some(id) if self.has_time(member) && self.keeps(call.message().len()) => {
+                        self.call_when_up(&id, Rc::clone(member), call.message());
+                    }
+                    id => self.block(id, call, &why).await,
+                },
+                // A tool that nobody has: judged like every tool that is not pinned.
+                None => self.nobody.on_call(id, call).await,
+            };
+        };
+        if let Err(why) = self.forward_call(frames, id.as_ref(), call, &place) {
+            self.block(id, call, &why).await;
+        }
+    }
+
+    /// Blocks a call for a reason of the gateway's own, and logs it.
+    async fn block(&self, id: Option<Id<'_>>, call: &CallMessage<'_>, why: &str) {
+        self.client().room().await;
+        let case = Case {
+            id,
+            call,
+            number: self.office.next_call(),
+            received: Instant::now(),
+        };
+        self.nobody
+            .block(&case, &Finding::own(why), Outcome::Blocked);
+    }
+
+    /// Why a tool of that name cannot be called just now, if it may belong to a server
+    /// that is not up.
+    fn why_not_now(&self, tool: &str) -> Option<(&Rc<Member>, String)> {
+        let of = |member: &&Rc<Member>| {
+            let rest = tool.strip_prefix(member.name.as_str());
+            rest.is_some_and(|rest| rest.starts_with("__")) && !member.is_up()
+        };
+        let member = self.members.iter().find(of)?;
+        let name = quoted(&member.name, 200);
+        let why = match member.state.get() {
+            State::Down => format!("the server {name} does not run at the moment"),
+            _ => format!("the server {name} is still starting"),
+        };
+        Some((member, why))
+    }
+
+    /// Whether a call may wait for a server that is starting, as lists do.
+    fn has_time(&self, member: &Member) -> bool {
+        let starts = matches!(member.state.get(), State::Starting | State::Greeted);
+        let until = self.lists_until.get();
+        starts && until.is_some_and(|until| until > tokio::time::Instant::now())
+    }
+
+    /// Whether there is room for another call that waits for its server.
+    fn keeps(&self, length: usize) -> bool {
+        self.kept.get() + length <= MAX_KEPT
+    }
+
+    /// Goes on with a call once its server is up, or is not going to be in time.
+    fn call_when_up(self: &Rc<Self>, id: &Id<'_>, member: Rc<Member>, line: &[u8]) {
+        self.routes.borrow_mut().start_answering(&id.key);
+        self.kept.set(self.kept.get() + line.len());
+        let (front, line) = (Rc::clone(self), line.to_vec());
+        tokio::task::spawn_local(async move {
+            let until = front.lists_until.get();
+            let until = until.unwrap_or_else(tokio::time::Instant::now);
+            let starts = || matches!(member.state.get(), State::Starting | State::Greeted);
+            front.wait(until, || !starts()).await;
+            front.client().room().await;
+            front.kept.set(front.kept.get() - line.len());
+            front.call_later(&line).await;
+            front.changed();
+        });
+    }
+
+    async fn call_later(&self, line: &[u8]) {
+        // The line was read before; reading it again is simpler than owning its parts.
+        let mut frames = FrameReader::new(self.settings.max_message);
+        let FromClient::Call { id: Some(id), call } = classify(&mut frames, None, line) else {
+            return;
+        };
+        if !self.routes.borrow_mut().end_answering(&id.key) {
+            let case = Case {
+                id: Some(id),
+                call: &call,
+                number: self.office.next_call(),
+                received: Instant::now(),
+            };
+            return self.nobody.log_cancelled(&case);
+        }
+        let place = self.catalogue.borrow().find(call.tool()).cloned();
+        let Some(place) = place else {
+            return match self.why_not_now(call.tool()) {
+                Some((_, why)) => self.block(Some(id), &call, &why).await,
+                // It is up, and does not have that tool.
+                None => self.nobody.on_call(Some(id), &call).await,
+            };
+        };
+        if let Err(why) = self.forward_call(&mut frames, Some(&id), &call, &place) {
+            self.block(Some(id), &call, &why).await;
+        }
+    }
+
+    fn forward_call<'a>(
+        &self,
+        frames: &mut FrameReader,
+        id: Option<&Id<'a>>,
+        call: &CallMessage<'a>,
+        place: &Place,
+    ) -> Whose<()> {
+        let line = call.message();
+        let read = |why: super::super::frame::Unreadable| why.to_string();
+        let params = frames.read(line).map_err(read)?.params.unwrap_or_default();
+        let [name, meta] = frames.members(params, ["name", "_meta"]).map_err(read)?;
+        let own = serde_json::to_vec(&place.name).map_err(|error| error.to_string())?;
+        let edits = vec![(name.unwrap_or_default(), own)];
+        let member = self.member(place.server)?;
+        match id {
+            Some(id) => self.forward(frames, id, member, line, meta, edits),
+            None => {
+                let line = splice(line, edits).ok_or("the message cannot be rewritten")?;
+                self.push(member, &line)
+            }
+        }
+    }
+
+    /// Sends a request to a server, under a number of its own.
+    fn forward<'a>(
+        &self,
+        frames: &mut FrameReader,
+        id: &Id<'a>,
+        member: &Member,
+        line: &'a [u8],
+        meta: Option<&'a [u8]>,
+        mut edits: Vec<Edit<'a>>,
+    ) -> Whose<()> {
+        let token = progress_token(frames, meta)?;
+        let number = self.routes.borrow_mut().open(Request {
+            server: member.index,
+            key: id.key.clone(),
+            id: id.raw.into(),
+            token: token.map(Into::into),
+        });
+        let digits = number.to_string().into_bytes();
+        edits.push((id.raw, digits.clone()));
+        edits.extend(token.map(|token| (token, digits)));
+        let pushed = splice(line, edits)
+            .ok_or_else(|| "the message cannot be rewritten".to_owned())
+            .and_then(|line| self.push(member, &line));
+        if pushed.is_err() {
+            self.routes.borrow_mut().close(member.index, number);
+        }
+        pushed
+    }
+
+    fn push(&self, member: &Member, line: &[u8]) -> Whose<()> {
+        if member.push(line) {
+            return Ok(());
+        }
+        let name = quoted(&member.name, 200);
+        Err(format!(
+            "the server {name} does not read what is sent to it"
+        ))
+    }
+
+    fn member(&self, index: usize) -> Whose<&Rc<Member>> {
+        let member = self.members.get(index).filter(|member| member.is_up());
+        member.ok_or_else(|| "the server does not run at the moment".to_owned())
+    }
+
+    fn on_request(
+        self: &Rc<Self>,
+        frames: &mut FrameReader,
+        id: &Id<'_>,
+        method: &str,
+        params: Option<&[u8]>,
+        pass: &PassThrough<'_>,
+    ) {
+        match method {
+            "initialize" => return self.on_initialize(id, params),
+            "ping" => return self.answer(id.raw, b"{}"),
+            _ => {}
+        }
+        let known = matches!(
+            method,
+            "tools/list"
+                | "logging/setLevel"
+                | "prompts/get"
+                | "completion/complete"
+                | "resources/read"
+                | "resources/subscribe"
+                | "resources/unsubscribe"
+        );
+        let list = List::of_method(method);
+        if !known && list.is_none() {
+            let why = format!("{} does not go through the gateway", quoted(method, 200));
+            return self.answer_error(id.raw, METHOD_NOT_FOUND, &why);
+        }
+        if self.hello.borrow().is_none() {
+            let why = "the client has not introduced itself with `initialize`";
+            return self.answer_error(id.raw, INVALID_REQUEST, why);
+        }
+        self.note_ready();
+        match (method, list) {
+            (_, Some(list)) => self.list(id, list),
+            ("tools/list", _) => self.list_tools(id),
+            ("logging/setLevel", _) => self.on_set_level(id, params),
+            _ => {
+                if let Err((code, why)) = self.on_routed(frames, id, method, params, pass) {
+                    self.answer_error(id.raw, code, &why);
+                }
+            }
+        }
+    }
+
+    /// The client is done with its introduction: it says so, or goes on as if.
+    fn note_ready(&self) {
+        if self.hello.borrow().is_some() {
+            self.ready
+                .send_if_modified(|ready| !std::mem::replace(ready, true));
+        }
+    }
+
+    /// Every server gets the level, also those that start later.
+    fn on_set_level(self: &Rc<Self>, id: &Id<'_>, params: Option<&[u8]>) {
+        let Some(params) = params.and_then(|raw| serde_json::from_slice(raw).ok()) else {
+            let why = "`logging/setLevel` needs `level`";
+            return self.answer_error(id.raw, INVALID_PARAMS, why);
+        };
+        let params: serde_json::Value = params;
+        *self.level.borrow_mut() = Some(params.clone());
+        for member in self
+            .members
+            .iter()
+            .filter(|m| m.is_up() && m.offers("logging"))
+        {
+            self.set_level(member, params.clone());
+        }
+        self.answer(id.raw, b"{}");
+    }
+
+    /// Requests about one prompt or one resource.
+    fn on_routed(
+        self: &Rc<Self>,
+        frames: &mut FrameReader,
+        id: &Id<'_>,
+        method: &str,
+        params: Option<&[u8]>,
+        pass: &PassThrough<'_>,
+    ) -> Result<(), (i32, String)> {
+        let subject = subject(frames, method, params).map_err(|why| (INVALID_PARAMS, why))?;
+        let whose = self.whose(&subject);
+        if let Some(place) = whose.map_err(|why| (INVALID_PARAMS, why))? {
+            let failed = |why| (INTERNAL_ERROR, why);
+            return self
+                .forward_routed(frames, id, pass.bytes(), &subject, &place)
+                .map_err(failed);
+        }
+        // Nobody has listed it yet: ask, and look again.
+        self.routes.borrow_mut().start_answering(&id.key);
+        let (front, line) = (Rc::clone(self), pass.bytes().to_vec());
+        tokio::task::spawn_local(async move { front.route_later(&line).await });
+        Ok(())
+    }
+
+    async fn route_later(self: &Rc<Self>, line: &[u8]) {
+        // The line was read before; reading it again is simpler than owning its parts.
+        let mut frames = FrameReader::new(self.settings.max_message);
+        let FromClient::Request {
+            id, method, params, ..
+        } = classify(&mut frames, None, line)
+        else {
+            return;
+        };
+        let Ok(subject) = subject(&mut frames, &method, params) else {
+            return;
+        };
+        self.wait_for_start().await;
+        for list in subject.lists() {
+            self.gather(*list).await;
+        }
+        let outcome = match self.whose(&subject) {
+            Ok(found) => found
+                .or_else(|| self.only_server(&subject))
+                .ok_or_else(|| (INVALID_PARAMS, format!("no server has {}", subject.shown()))),
+            Err(why) => Err((INVALID_PARAMS, why)),
+        };
+        match outcome {
+            Ok(place) => {
+                if self.routes.borrow_mut().end_answering(&id.key)
+                    && let Err(why) = self.forward_routed(&mut frames, &id, line, &subject, &place)
+                {
+                    self.answer_error(id.raw, INTERNAL_ERROR, &why);
+                }
+                self.changed();
+            }
+            Err(error) => self.end_answering((id.raw, &id.key), Err(error)),
+        }
+    }
+
+    /// The server that has what a request is about, and its own name for it. `None`: it
+    /// is not known.
+    fn whose(&self, subject: &Subject<'_>) -> Whose<Option<Place>> {
+        let directory = self.directory.borrow();
+        let places: Vec<Place> = match subject {
+            Subject::Prompt { name, .. } => {
+                let owners = directory.of_prompt(name).iter();
+                let place = |(server, own): &(usize, String)| Place {
+                    server: *server,
+                    name: own.clone(),
+                };
+                owners.map(place).collect()
+            }
+            Subject::Resource { uri } => {
+                let place = |server| Place {
+                    server,
+                    name: uri.clone(),
+                };
+                directory.of_uri(uri).into_iter().map(place).collect()
+            }
+        };
+        match places.as_slice() {
+            [] => Ok(None),
+            [place] => Ok(Some(place.clone())),
+            more => {
+                let names: Vec<String> = more
+                    .iter()
+                    .filter_map(|place| self.members.get(place.server))
+                    .map(|member| quoted(&member.name, 200))
+                    .collect();
+                let (what, servers) = (subject.shown(), names.join(" and "));
+                Err(format!(
+                    "{what} is listed by the servers {servers}: there is no telling whose is meant"
+                ))
+            }
+        }
+    }
+
+    /// The only server that has resources at all: it knows best what it has.
+    fn only_server(&self, subject: &Subject<'_>) -> Option<Place> {
+        let Subject::Resource { uri } = subject else {
+            return None;
+        };
+        let has = |member: &&Rc<Member>| member.is_up() && member.offers("resources");
+        let mut able = self.members.iter().filter(has);
+        let (first, second) = (able.next()?, able.next());
+        second.is_none().then(|| Place {
+            server: first.index,
+            name: uri.clone(),
+        })
+    }
+
+    fn forward_routed<'a>(
+        &self,
+        frames: &mut FrameReader,
+        id: &Id<'a>,
+        line: &'a [u8],
+        subject: &Subject<'a>,
+        place: &Place,
+    ) -> Whose<()> {
+        let read = |why: super::super::frame::Unreadable| why.to_string();
+        let params = frames.read(line).map_err(read)?.params.unwrap_or_default();
+        let [meta] = frames.members(params, ["_meta"]).map_err(read)?;
+        let mut edits = Vec::new();
+        if let Subject::Prompt { raw, .. } = subject {
+            let own = serde_json::to_vec(&place.name).map_err(|error| error.to_string())?;
+            edits.push((*raw, own));
+        }
+        self.forward(frames, id, self.member(place.server)?, line, meta, edits)
+    }
+
+    fn on_notification(
+        &self,
+        frames: &mut FrameReader,
+        method: &str,
+        params: Option<&[u8]>,
+        pass: &PassThrough<'_>,
+    ) {
+        let line = pass.bytes();
+        match method {
+            "notifications/initialized" => self.note_ready(),
+            "notifications/cancelled" => {
+                let cancelled = cancelled_key(frames, params);
+                let place = cancelled.and_then(|key| self.routes.borrow_mut().cancel(&key));
+                self.changed();
+                let Some((server, number)) = place else {
+                    return;
+                };
+                let raw = params.and_then(|p| frames.members(p, ["requestId"]).ok()?[0]);
+                let digits = number.to_string().into_bytes();
+                let line = raw.and_then(|raw| splice(line, vec![(raw, digits)]));
+                if let (Some(line), Some(member)) = (line, self.members.get(server)) {
+                    member.push(&line);
+                }
+            }
+            "notifications/progress" => {
+                let token = params.and_then(|p| frames.members(p, ["progressToken"]).ok()?[0]);
+                let Some((token, number)) = token.and_then(|raw| Some((raw, number(raw)?))) else {
+                    return;
+                };
+                let request = self.routes.borrow().find_server(number).cloned();
+                let Some(request) = request else {
+                    return;
+                };
+                let line = request
+                    .token
+                    .and_then(|raw| splice(line, vec![(token, raw.into())]));
+                if let (Some(line), Some(member)) = (line, self.members.get(request.server)) {
+                    member.push(&line);
+                }
+            }
+            "notifications/roots/list_changed" => {
+                for member in self.members.iter().filter(|member| member.is_up()) {
+                    member.push(line);
+                }
+            }
+            _ => note(format_args!(
+                "{} of the client is dropped: it is not known which server it is for",
+                quoted(method, 100)
+            )),
+        }
+    }
+
+    fn on_answer(&self, id: &Id<'_>, pass: &PassThrough<'_>) {
+        let request = number(id.raw).and_then(|n| self.routes.borrow_mut().close_server(n));
+        let Some(request) = request else {
+            return note(format_args!(
+                "an answer of the client that nobody waits for is dropped"
+            ));
+        };
+        let line = splice(pass.bytes(), vec![(id.raw, request.id.into())]);
+        if let (Some(line), Some(member)) = (line, self.members.get(request.server)) {
+            member.push(&line);
+        }
+    }
+}
+
+/// What a request is about.
+#[derive(Debug)]
+enum Subject<'a> {
+    /// A prompt: its exposed name, and how it was spelled.
+    Prompt { name: String, raw: &'a [u8] },
+    /// A resource, or a template of resources.
+    Resource { uri: String },
+}
+
+impl Subject<'_> {
+    fn shown(&self) -> String {
+        match self {
+            Self::Prompt { name, .. } => format!("the prompt {}", quoted(name, 200)),
+            Self::Resource { uri } => format!("the resource {}", quoted(uri, 500)),
+        }
+    }
+
+    /// The lists in which it would stand.
+    const fn lists(&self) -> &'static [List] {
+        match self {
+            Self::Prompt { .. } => &[List::Prompts],
+            Self::Resource { .. } => &[List::Resources, List::Templates],
+        }
+    }
+}
+
+/// What a request is about; or why it cannot be told.
+fn subject<'a>(
+    frames: &mut FrameReader,
+    method: &str,
+    params: Option<&'a [u8]>,
+) -> Result<Subject<'a>, String> {
+    let params = params.ok_or("`params` is missing")?;
+    let mut part = |of: &'a [u8], key: &'static str| -> Result<&'a [u8], String> {
+        let [value] = frames.members(of, [key]).map_err(|why| why.to_string())?;
+        value.ok_or_else(|| format!("`{key}` is missing"))
+    };
+    let string =
+        |raw: &[u8], key: &str| text(raw).ok_or_else(|| format!("`{key}` is not a string"));
+    let (of, is_prompt) = match method {
+        "prompts/get" => (params, true),
+        "completion/complete" => {
+            let of = part(params, "ref")?;
+            let kind = string(part(of, "type")?, "type")?;
+            (of, kind == "ref/prompt")
+        }
+        _ => (params, false),
+    };
+    if is_prompt {
+        let raw = part(of, "name")?;
+        let name = string(raw, "name")?;
+        return Ok(Subject::Prompt { name, raw });
+    }
+    let uri = string(part(of, "uri")?, "uri")?;
+    Ok(Subject::Resource { uri })
+}
+
+/// The progress token in `_meta`, as it was spelled.
+pub(super) fn progress_token<'a>(
+    frames: &mut FrameReader,
+    meta: Option<&'a [u8]>,
+) -> Whose<Option<&'a [u8]>> {
+    let Some(meta) = meta.filter(|meta| meta.starts_with(b"{")) else {
+        return Ok(None);
+    };
+    let [token] = frames
+        .members(meta, ["progressToken"])
+        .map_err(|why| why.to_string())?;
+    Ok(token)
+}

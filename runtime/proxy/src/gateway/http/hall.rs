@@ -1,0 +1,270 @@
+//! All conversations: who has which, how many there may be, and when they end.
+
+use super::super::super::id;
+use super::super::super::link::Endpoint;
+use super::super::super::log::{note, quoted, visible};
+use super::super::super::mediator::{Office, Settings};
+use super::super::super::metrics::Metrics;
+use super::super::super::reload::{Change, Changes, Watcher, changes};
+use super::super::{Patience, Switchboard, serve, switchboard};
+use super::guard::Guard;
+use super::modern::Modern;
+use super::seat::Seat;
+use super::{Limits, Opener};
+use crate::conversation_id;
+use bouncer_runtime::plan::Plan;
+use bouncer_runtime::tools::Lock;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use tokio::io::{duplex, split};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+
+/// What is buffered between a conversation and its gateway, in bytes.
+const PIPE: usize = 64 * 1024;
+
+/// See the module.
+pub(super) struct Hall {
+    pub guard: Guard,
+    pub limits: Limits,
+    pub settings: Settings,
+    open: Opener,
+    judging: RefCell<Judging>,
+    servers: Vec<(String, Endpoint)>,
+    patience: Patience,
+    metrics: Metrics,
+    /// Tell conversations of changes.
+    watchers: RefCell<Vec<Watcher>>,
+    seats: RefCell<HashMap<String, Rc<Seat>>>,
+    running: RefCell<JoinSet<()>>,
+    /// The gateway takes no more requests.
+    pub draining: Cell<bool>,
+    /// The exit code, once all conversations are told to end.
+    told: watch::Sender<Option<u8>>,
+}
+
+/// What conversations begin to be judged by.
+pub(super) struct Judging {
+    pub plan: Plan,
+    pub lock: Option<Lock>,
+}
+
+/// Why there is no conversation.
+#[derive(Debug)]
+pub(super) enum NoSeat {
+    /// There are too many.
+    Full,
+    /// The principal has too many.
+    TooMany,
+    /// It cannot be opened; said on standard error.
+    Failed,
+}
+
+impl Hall {
+    pub(super) fn new(
+        guard: Guard,
+        limits: Limits,
+        open: Opener,
+        judging: Judging,
+        servers: Vec<(String, Endpoint)>,
+        (settings, patience): (Settings, Patience),
+        metrics: Metrics,
+    ) -> Self {
+        Self {
+            guard,
+            limits,
+            settings,
+            open,
+            judging: RefCell::new(judging),
+            servers,
+            patience,
+            metrics,
+            watchers: RefCell::default(),
+            seats: RefCell::default(),
+            running: RefCell::default(),
+            draining: Cell::new(false),
+            told: watch::Sender::new(None),
+        }
+    }
+
+    /// Opens a conversation; its key is nobody's but the client's.
+    pub(super) fn open(&self, principal: &str) -> Result<(String, Rc<Seat>), NoSeat> {
+        let key = id::secret().map_err(|error| failed(&error.to_string()))?;
+        let seat = self.open_as(principal, key.clone(), None)?;
+        Ok((key, seat))
+    }
+
+    /// Opens a conversation of a client that has no sessions.
+    pub(super) fn open_named(&self, principal: &str, key: String) -> Result<Rc<Seat>, NoSeat> {
+        let modern = Modern::new(self.settings.ask_timeout);
+        self.open_as(principal, key, Some(modern))
+    }
+
+    fn open_as(
+        &self,
+        principal: &str,
+        key: String,
+        modern: Option<Modern>,
+    ) -> Result<Rc<Seat>, NoSeat> {
+        self.forget_ended();
+        {
+            let seats = self.seats.borrow();
+            let own = seats.values().filter(|seat| &*seat.principal == principal);
+            if own.count() >= self.limits.per_principal {
+                return Err(NoSeat::TooMany);
+            }
+            if seats.len() >= self.limits.conversations {
+                return Err(NoSeat::Full);
+            }
+        }
+        // The key may be a secret; the name stands in the log.
+        let name = format!("{principal}/{}", conversation_id());
+        let (opened, lock) = {
+            let judging = self.judging.borrow();
+            let opened = (self.open)(&name, &judging.plan).map_err(|why| failed(&why))?;
+            (opened, judging.lock.clone())
+        };
+        let Switchboard {
+            front,
+            connectors,
+            session,
+        } = switchboard(
+            opened.gate,
+            lock,
+            Office::counted(opened.audit, opened.desk, self.metrics.clone()),
+            self.servers.clone(),
+            &self.settings,
+            &self.patience,
+        );
+        let (watcher, changes) = changes();
+        self.watchers.borrow_mut().push(watcher);
+        let metrics = self.metrics.clone();
+        let refused = {
+            let front = Rc::clone(&front);
+            Box::new(move |line: &[u8], why: &str| front.nobody.log_refused(line, why))
+        };
+        let seat = Seat::new(principal.into(), self.settings.max_message, refused, modern);
+        let (near, far) = duplex(PIPE);
+        let ((heard, saying), (client_in, client_out)) = (split(near), split(far));
+        let told = self.told();
+        let carried = Rc::clone(&seat);
+        self.running.borrow_mut().spawn_local(async move {
+            metrics.conversation(true);
+            let carry = tokio::task::spawn_local(carried.carry(heard, saying));
+            let follow = tokio::task::spawn_local(front.follow(changes, session));
+            serve(&front, connectors.into_iter(), client_in, client_out, told).await;
+            // With it goes the last of what listens for changes.
+            follow.abort();
+            metrics.conversation(false);
+            // It ends with the pipe.
+            let _ = carry.await;
+        });
+        self.seats
+            .borrow_mut()
+            .insert(key.clone(), Rc::clone(&seat));
+        note(format_args!("conversation {} begins", quoted(&name, 200)));
+        Ok(seat)
+    }
+
+    /// Takes over changes for all conversations, and for those to come.
+    pub(super) async fn follow(&self, mut changes: Changes) {
+        while let Some(change) = changes.next().await {
+            match &change {
+                Change::Plan(plan) => {
+                    self.metrics.plan(&plan.short_digest());
+                    self.judging.borrow_mut().plan = (**plan).clone();
+                }
+                Change::Lock(lock) => self.judging.borrow_mut().lock = Some(lock.clone()),
+                Change::Failed(why) => note(format_args!("{}", visible(why))),
+            }
+            let told = |watcher: &Watcher| watcher.report(change.clone());
+            self.watchers.borrow_mut().retain(told);
+        }
+    }
+
+    /// The conversation with that key, if it is that principal's.
+    pub(super) fn find(&self, key: &str, principal: &str) -> Option<Rc<Seat>> {
+        let seats = self.seats.borrow();
+        let seat = seats.get(key)?;
+        (&*seat.principal == principal && !seat.is_over()).then(|| Rc::clone(seat))
+    }
+
+    /// Ends a conversation as if its client had left.
+    pub(super) fn close(&self, key: &str) {
+        if let Some(seat) = self.seats.borrow_mut().remove(key) {
+            seat.said.finish();
+        }
+    }
+
+    /// How many requests of a principal wait for an answer.
+    pub(super) fn open_requests(&self, principal: &str) -> usize {
+        let seats = self.seats.borrow();
+        let own = seats.values().filter(|seat| &*seat.principal == principal);
+        own.map(|seat| seat.open()).sum()
+    }
+
+    fn forget_ended(&self) {
+        self.seats.borrow_mut().retain(|_, seat| !seat.is_over());
+        // Changes may be rare, and conversations many.
+        self.watchers.borrow_mut().retain(Watcher::is_heard);
+        let mut running = self.running.borrow_mut();
+        while running.try_join_next().is_some() {}
+    }
+
+    /// Ends conversations of whose clients nothing is heard, for ever.
+    pub(super) async fn sweep(&self) {
+        let pause = (self.limits.idle / 8).max(std::time::Duration::from_millis(50));
+        loop {
+            sleep(pause).await;
+            self.forget_ended();
+            let idle: Vec<String> = {
+                let seats = self.seats.borrow();
+                let long = |seat: &Rc<Seat>| {
+                    seat.idle_since()
+                        .is_some_and(|since| since + self.limits.idle <= Instant::now())
+                };
+                let idle = seats.iter().filter(|(_, seat)| long(seat));
+                idle.map(|(key, _)| key.clone()).collect()
+            };
+            for key in idle {
+                self.close(&key);
+            }
+        }
+    }
+
+    /// Waits until nobody waits for an answer.
+    pub(super) async fn settled(&self) {
+        let seats: Vec<Rc<Seat>> = self.seats.borrow().values().cloned().collect();
+        for seat in seats {
+            seat.settled().await;
+        }
+    }
+
+    /// Ends all conversations, and waits until they have.
+    pub(super) async fn end(&self, code: u8) {
+        self.told.send_replace(Some(code));
+        let mut running = self.running.take();
+        while running.join_next().await.is_some() {}
+        self.seats.borrow_mut().clear();
+    }
+
+    fn told(&self) -> impl Future<Output = u8> + use<> {
+        let mut told = self.told.subscribe();
+        async move {
+            match told.wait_for(Option::is_some).await.as_deref() {
+                Ok(Some(code)) => *code,
+                _ => std::future::pending().await,
+            }
+        }
+    }
+}
+
+fn failed(why: &str) -> NoSeat {
+    note(format_args!(
+        "a conversation cannot be opened: {}",
+        visible(why)
+    ));
+    NoSeat::Failed
+}

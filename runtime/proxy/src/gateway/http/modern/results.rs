@@ -1,0 +1,141 @@
+//! What results of the protocol without sessions have that earlier ones do not.
+
+use super::super::super::super::frame::FrameReader;
+use super::facts::Facts;
+use crate::gateway::splice::splice;
+use serde_json::{Value, json};
+
+/// An answer, with the id that the client knows, and what a result has to say of itself.
+pub(super) fn answer(
+    frames: &mut FrameReader,
+    line: &[u8],
+    id: &[u8],
+    facts: &Facts,
+) -> Option<Vec<u8>> {
+    let frame = frames.read(line).ok()?;
+    let raw_id = frame.id?;
+    let Some(result) = frame.result else {
+        return splice(line, vec![(raw_id, id.to_vec())]);
+    };
+    let mut edits = vec![(raw_id, id.to_vec())];
+    if result.starts_with(b"{") {
+        let added = additions(frames, result, facts)?;
+        let (brace, _) = result.split_at(1);
+        edits.push((brace, added));
+    }
+    splice(line, edits)
+}
+
+/// The beginning of a result, with what it lacks.
+fn additions(frames: &mut FrameReader, result: &[u8], facts: &Facts) -> Option<Vec<u8>> {
+    let [kind, ttl, scope, meta] = frames
+        .members(result, ["resultType", "ttlMs", "cacheScope", "_meta"])
+        .ok()?;
+    let mut members = Vec::new();
+    if kind.is_none() {
+        members.push(r#""resultType":"complete""#.to_owned());
+    }
+    if facts.is_cacheable() && ttl.is_none() {
+        members.push(r#""ttlMs":0"#.to_owned());
+    }
+    if facts.is_cacheable() && scope.is_none() {
+        members.push(r#""cacheScope":"private""#.to_owned());
+    }
+    if meta.is_none() {
+        members.push(format!(r#""_meta":{}"#, own_meta()));
+    }
+    let mut start = format!("{{{}", members.join(",")).into_bytes();
+    let inner = result.strip_prefix(b"{").unwrap_or_default();
+    let is_empty = inner.trim_ascii_start().starts_with(b"}");
+    if !members.is_empty() && !is_empty {
+        start.push(b',');
+    }
+    Some(start)
+}
+
+fn own_meta() -> Value {
+    json!({"io.modelcontextprotocol/serverInfo":
+        {"name": "bouncer", "version": env!("CARGO_PKG_VERSION")}})
+}
+
+/// The answer to `server/discover`, from the gateway's introduction to older clients.
+pub(in super::super) fn discovered(introduction: &Value, versions: &[&str]) -> Value {
+    let mut result = json!({
+        "resultType": "complete",
+        "supportedVersions": versions,
+        "capabilities": introduction.get("capabilities").cloned().unwrap_or_else(|| json!({})),
+        "_meta": own_meta(),
+        "ttlMs": 0,
+        "cacheScope": "private",
+    });
+    if let Some(capabilities) = result
+        .get_mut("capabilities")
+        .and_then(Value::as_object_mut)
+    {
+        // Every request names its own level.
+        capabilities.remove("logging");
+    }
+    if let (Some(text), Some(result)) = (introduction.get("instructions"), result.as_object_mut()) {
+        result.insert("instructions".to_owned(), text.clone());
+    }
+    result
+}
+
+/// The answer that asks the client for something.
+pub(super) fn questions(id: &[u8], asked: &[(String, Value)], state: &str) -> Vec<u8> {
+    let requests: serde_json::Map<String, Value> = asked.iter().cloned().collect();
+    let result = json!({
+        "resultType": "input_required",
+        "inputRequests": requests,
+        "requestState": state,
+        "_meta": own_meta(),
+    });
+    let mut line = br#"{"jsonrpc":"2.0","id":"#.to_vec();
+    line.extend_from_slice(id);
+    line.extend_from_slice(br#","result":"#);
+    line.extend_from_slice(result.to_string().as_bytes());
+    line.push(b'}');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_get_what_they_lack_and_nothing_else_changes() {
+        let facts = |method: &str| Facts {
+            method: method.to_owned(),
+            capabilities: json!({}),
+            client: None,
+            level: None,
+            conversation: String::new(),
+        };
+        let mut frames = FrameReader::new(1 << 20);
+        let mut given = |line: &str, method: &str| -> Value {
+            let line = answer(&mut frames, line.as_bytes(), b"\"mine\"", &facts(method)).unwrap();
+            serde_json::from_slice(&line).unwrap()
+        };
+        let call = given(
+            r#"{"jsonrpc":"2.0","id":"m1","result":{ "content":[1.0]}}"#,
+            "tools/call",
+        );
+        assert_eq!(call["id"], "mine");
+        assert_eq!(call["result"]["resultType"], "complete");
+        assert_eq!(call["result"]["content"].to_string(), "[1.0]");
+        assert_eq!(call["result"].get("ttlMs"), None);
+        let list = given(r#"{"id":"m1","result":{}}"#, "tools/list");
+        assert_eq!(list["result"]["cacheScope"], "private");
+        let full = given(
+            r#"{"id":"m1","result":{"resultType":"complete","ttlMs":5,"cacheScope":"public","_meta":{}}}"#,
+            "tools/list",
+        );
+        assert_eq!(full["result"]["ttlMs"], 5);
+        assert_eq!(full["result"]["_meta"], json!({}));
+        let error = given(
+            r#"{"id":"m1","error":{"code":1,"message":"x"}}"#,
+            "tools/list",
+        );
+        assert_eq!(error["error"]["code"], 1);
+    }
+}

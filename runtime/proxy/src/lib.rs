@@ -1,0 +1,55 @@
+//! Stands between an MCP client and one MCP server that speaks over standard input
+//! and output.
+//!
+//! Newline-delimited JSON-RPC in both directions. What need not be understood passes
+//! byte for byte; a `tools/call` is judged and can only be written upstream with a
+//! [`Permit`](bouncer_runtime::gate::Permit); everything that reaches the agent is recorded
+//! first. Knows nothing of how a plan is made or loaded.
+
+pub mod approvals;
+mod calls;
+mod conduct;
+mod denial;
+mod desk;
+mod elicit;
+mod envelope;
+mod frame;
+mod from_client;
+mod from_server;
+mod gateway;
+mod hiding;
+mod id;
+mod inspect;
+mod judging;
+mod line;
+mod link;
+mod listing;
+mod log;
+mod mediator;
+mod metrics;
+mod outbox;
+mod own;
+mod process;
+mod reload;
+mod remote;
+mod run;
+mod session;
+mod stop;
+mod table;
+#[cfg(unix)]
+mod unix;
+mod upstream;
+
+pub use desk::Desk;
+pub use gateway::{Gateway, HttpGateway, Limits, Listen, Opened, Opener, Patience, Tokens};
+pub use inspect::{InspectError, inspect};
+pub use link::Endpoint;
+pub use mediator::Settings;
+pub use metrics::Metrics;
+pub use process::ServerCommand;
+pub use reload::{Change, Changes, Watcher, changes};
+pub use remote::HttpServer;
+pub use run::{Proxy, conversation_id};
+
+#[cfg(test)]
+mod tests;

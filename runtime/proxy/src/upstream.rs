@@ -1,0 +1,63 @@
+//! The only way to write to an upstream server.
+//!
+//! Three doors, one for each kind of line: a judged call needs the gate's
+//! [`Permit`], other client traffic needs a [`PassThrough`] that only the classifier
+//! makes (and never for a call), and what the proxy itself says is an [`OwnLine`],
+//! whose methods are fixed. A line that is none of these cannot be written.
+
+use super::envelope::PassThrough;
+use super::outbox::Outbox;
+use super::own::OwnLine;
+use bouncer_runtime::gate::Permit;
+use std::io;
+use tokio::io::AsyncWrite;
+
+/// What waits to be written to the upstream server.
+#[derive(Debug, Default)]
+pub(super) struct Upstream {
+    outbox: Outbox,
+}
+
+impl Upstream {
+    /// Queues the call that `permit` allows, byte for byte. `false` if the permit is
+    /// for a hypothetical call, which has no message, or if the upstream is gone.
+    pub(super) fn forward(&self, permit: &Permit<'_>) -> bool {
+        match permit.message() {
+            Some(message) if !self.outbox.is_closed() => {
+                self.outbox.push(message);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Queues a line that is not a call, byte for byte.
+    pub(super) fn pass(&self, line: &PassThrough<'_>) {
+        self.outbox.push(line.bytes());
+    }
+
+    /// Queues what the proxy itself says.
+    pub(super) fn say(&self, line: &OwnLine) {
+        self.outbox.push(line.bytes());
+    }
+
+    /// See [`Outbox::room`].
+    pub(super) async fn room(&self) {
+        self.outbox.room().await;
+    }
+
+    /// Closes the upstream's input once everything is written.
+    pub(super) fn finish(&self) {
+        self.outbox.finish();
+    }
+
+    /// Whether lines can still reach the upstream.
+    pub(super) fn is_closed(&self) -> bool {
+        self.outbox.is_closed()
+    }
+
+    /// See [`Outbox::drain`].
+    pub(super) async fn drain<W: AsyncWrite + Unpin>(&self, sink: W) -> io::Result<()> {
+        self.outbox.drain(sink).await
+    }
+}
