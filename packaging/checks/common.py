@@ -67,6 +67,11 @@ class Program:
         self.popen.setdefault("env", {**environment, "HOME": str(folder)})
         self.popen.setdefault("cwd", folder)
 
+    def write(self, name, text):
+        """A file for the program, readable by whoever it runs as."""
+        (self.folder / name).write_text(text)
+        (self.folder / name).chmod(0o644)
+
     def start(self, *arguments):
         """Starts it with pipes."""
         return subprocess.Popen([*self.command, *map(str, arguments)], stdin=subprocess.PIPE,
@@ -84,11 +89,11 @@ class Program:
     def exercise(self):
         """Version, a compiled policy, the exit codes, and the protocol both ways."""
         same("the version", self.run("--version").strip(), f"bouncer {self.version}")
-        (self.folder / "example.yaml").write_bytes((ROOT / "examples/policy.yaml").read_bytes())
+        self.write("example.yaml", (ROOT / "examples/policy.yaml").read_text())
         self.run("compile", "example.yaml", "-o", "example.plan")
         if not (self.folder / "example.plan").stat().st_size:
             raise Refused("the plan is empty")
-        (self.folder / "policy.yaml").write_text(POLICY)
+        self.write("policy.yaml", POLICY)
         for tool, status in (("look", 0), ("wipe", 3), ("pay", 4)):
             self.run("check", "--policy", "policy.yaml", "--tool", tool, status=status)
         self.run("no-such-command", status=2)
@@ -159,14 +164,15 @@ def alive(process):
         return False
 
 
-def passes_signals(direct, launched, folder_arguments=("--policy", "policy.yaml", "--server", "self")):
+def passes_signals(direct, launched):
     """A launcher ends as the program itself does."""
-    (launched.folder / "policy.yaml").write_text(POLICY)
-    (direct.folder / "policy.yaml").write_text(POLICY)
+    before = ("run", "--policy", "policy.yaml", "--server", "self", "--")
+    launched.write("policy.yaml", POLICY)
+    direct.write("policy.yaml", POLICY)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         same(f"the status of `serve` after {number.name}",
              launched.end_by(number, "serve"), direct.end_by(number, "serve"))
     for number in (signal.SIGTERM, signal.SIGINT):
         same(f"the status of `run` after {number.name}",
-             launched.end_by(number, "run", *folder_arguments, "--", launched.command[-1], "serve"),
-             direct.end_by(number, "run", *folder_arguments, "--", direct.command[-1], "serve"))
+             launched.end_by(number, *before, launched.command[-1], "serve"),
+             direct.end_by(number, *before, direct.command[-1], "serve"))
