@@ -4,7 +4,7 @@ import dataclasses
 import os
 import re
 
-from . import release
+from . import command
 
 # Machine as `objdump -f` says, then as Rust, Debian, Node and Python call it.
 MACHINES = {
@@ -45,16 +45,16 @@ class Needs:
 def read(binary):
     """Reads it; refuses what is not for Linux with glibc."""
     environment = dict(os.environ, LC_ALL="C")
-    said = release.run(["objdump", "-p", binary], env=environment).decode()
+    said = command.run(["objdump", "-p", binary], env=environment).decode()
     machine = re.search(r"file format (\S+)", said)
     if machine is None or machine[1] not in MACHINES:
-        raise release.Refused(f"`{binary}` is for {machine and machine[1]}; known are {', '.join(MACHINES)}")
+        raise command.Refused(f"`{binary}` is for {machine and machine[1]}; known are {', '.join(MACHINES)}")
     libraries = re.findall(r"^\s+NEEDED\s+(\S+)", said, re.M)
     unknown = [name for name in libraries if name not in LIBRARIES]
     if unknown:
-        raise release.Refused(f"`{binary}` needs {', '.join(unknown)}, which no package here declares")
+        raise command.Refused(f"`{binary}` needs {', '.join(unknown)}, which no package here declares")
     if "libc.so.6" not in libraries:
-        raise release.Refused(f"`{binary}` is not linked to glibc; the packages here are for glibc")
+        raise command.Refused(f"`{binary}` is not linked to glibc; the packages here are for glibc")
     versions = {}
     for package in {LIBRARIES[name] for name in libraries}:
         found = re.findall(rf"\b{FAMILIES[package]}_(\d+(?:\.\d+)+)\b", said)

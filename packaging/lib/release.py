@@ -14,15 +14,12 @@ import tomllib
 from pathlib import Path
 
 from . import elf
+from .command import Refused, run
 
 ROOT = Path(__file__).resolve().parents[2]
 HOMEPAGE = "https://example.invalid/bouncer"
 MAINTAINER = "the bouncer developers <bouncer@example.invalid>"
 SHELLS = ("bash", "zsh", "fish")
-
-
-class Refused(Exception):
-    """A package that cannot be made, or that is not as it should be."""
 
 
 @dataclasses.dataclass
@@ -46,19 +43,6 @@ class Release:
     def text(self, name):
         """A file of the repository."""
         return (ROOT / name).read_bytes()
-
-
-def run(command, **options):
-    """Runs a command and gives its output back; a failure says what it printed."""
-    command = [str(part) for part in command]
-    try:
-        done = subprocess.run(command, capture_output=True, check=False, **options)
-    except FileNotFoundError:
-        raise Refused(f"`{command[0]}` is not installed") from None
-    if done.returncode != 0:
-        said = (done.stderr or done.stdout).decode(errors="replace").strip()
-        raise Refused(f"`{' '.join(command)}` ended with {done.returncode}: {said}")
-    return done.stdout
 
 
 @contextlib.contextmanager
