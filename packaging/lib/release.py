@@ -63,7 +63,7 @@ def prepare(options):
         needs = elf.read(binary)
         if not options.no_strip:
             run(["strip", "--strip-all", binary])
-        said = run([binary, "--version"]).decode().strip()
+        said = run([binary, "--version"]).decode().partition("\n")[0]
         if said != f"bouncer {version}":
             raise Refused(f"`{given}` says it is `{said}`, but Cargo.toml has version {version}")
         run([binary, "man", "--out", scratch / "man"])
