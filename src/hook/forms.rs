@@ -5,7 +5,7 @@
 
 use bouncer_runtime::Verdict;
 use bouncer_runtime::json::{Limits, Scratch, members};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
 /// Whose hook it is.
@@ -76,6 +76,11 @@ impl<const N: usize> Members<'_, N> {
             .filter(|raw| *raw != b"null")
     }
 
+    /// Whether the member is there, be it `null`.
+    fn has(&self, at: usize) -> bool {
+        self.0.get(at).is_some_and(Option::is_some)
+    }
+
     fn text(&self, at: usize, name: &str) -> Result<Option<String>, String> {
         let Some(raw) = self.raw(at) else {
             return Ok(None);
@@ -139,6 +144,9 @@ fn claude_code(bytes: &[u8]) -> Result<Event, String> {
     };
     if phase == Phase::Other {
         return Ok(Event::nothing(name));
+    }
+    if phase == Phase::After && !found.has(5) && !found.has(6) {
+        return Err("neither `tool_response` nor `error` says what the tool returned".to_owned());
     }
     let tool = found.needed(3, "tool_name")?;
     let (server, tool) = match tool
@@ -249,12 +257,22 @@ fn plain(bytes: &[u8]) -> Result<Event, String> {
         "result",
     ];
     let found = read(bytes, names)?;
+    // The form is our own, so a member that is not known is a slip: with `args` for
+    // `arguments` a call would be judged without any.
+    let all: Map<String, Value> = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+    if let Some(unknown) = all.keys().find(|key| !names.contains(&key.as_str())) {
+        let known = names.map(|name| format!("`{name}`")).join(", ");
+        return Err(format!("unknown member `{unknown}`; known are {known}"));
+    }
     let name = found.needed(0, "event")?;
     let phase = match name.as_str() {
         "before" => Phase::Before,
         "after" => Phase::After,
         _ => return Err("`event` is neither `before` nor `after`".to_owned()),
     };
+    if phase == Phase::After && !found.has(6) {
+        return Err("`result` is missing: what the tool returned".to_owned());
+    }
     Ok(Event {
         phase,
         name,

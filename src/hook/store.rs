@@ -4,6 +4,8 @@
 //! Bounded: of a conversation the oldest results are forgotten first. What is forgotten
 //! counts as unproven, so a human is asked.
 
+use bouncer_proxy::approvals::write_ahead;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior, params};
 use serde_json::Value;
 use std::path::Path;
@@ -19,6 +21,9 @@ const MAX_ATTEMPTS: usize = 50_000;
 const MAX_AGE_MS: i64 = 7 * 24 * 3600 * 1000;
 /// How long to wait for other hooks.
 const BUSY: Duration = Duration::from_secs(2);
+/// Bytes of the write-ahead log before it is written back: few enough for the next hook
+/// to read at once.
+const MAX_LOG: u64 = 400 * 1024;
 const VERSION: i64 = 1;
 
 /// The store.
@@ -81,6 +86,7 @@ impl Store {
         options.open(path).map_err(|error| said(&error))?;
         let connection = Connection::open(path).map_err(|error| said(&error))?;
         Self::prepare(&connection).map_err(|error| said(&error))?;
+        Self::tidy(&connection, path);
         let version: i64 = connection
             .pragma_query_value(None, "user_version", |row| row.get(0))
             .map_err(|error| said(&error))?;
@@ -92,11 +98,16 @@ impl Store {
 
     fn prepare(connection: &Connection) -> rusqlite::Result<()> {
         connection.busy_timeout(BUSY)?;
+        // Each hook is a process that comes and goes. SQLite would write its log back and
+        // delete it whenever the last one closes, and start a new one for the next: four
+        // waits for the disk each time. So the log stays until it has grown (`tidy`).
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        connection.pragma_update(None, "wal_autocheckpoint", 0)?;
         let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if version != 0 {
             return connection.pragma_update(None, "synchronous", "NORMAL");
         }
-        connection.pragma_update(None, "journal_mode", "WAL")?;
+        write_ahead(connection)?;
         connection.execute_batch(&format!(
             "BEGIN IMMEDIATE;
              CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, used INTEGER NOT NULL, forgotten INTEGER NOT NULL);
@@ -107,6 +118,16 @@ impl Store {
              PRAGMA user_version = {VERSION};
              COMMIT;"
         ))
+    }
+
+    /// Writes a log that has grown back into the file and empties it. Another hook that
+    /// uses it at this moment leaves the work to the next.
+    fn tidy(connection: &Connection, path: &Path) {
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        if std::fs::metadata(log).is_ok_and(|log| log.len() > MAX_LOG) {
+            let _busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        }
     }
 
     /// Holds a conversation.

@@ -211,6 +211,20 @@ fn bad_messages_block() {
             r#"{"event":"during","session":"s","tool":"x"}"#,
         ),
         (Form::Plain, r#"{"event":"before","tool":"x"}"#),
+        // Slips that would lose what counts.
+        (
+            Form::Plain,
+            r#"{"event":"before","session":"s","tool":"shell","args":{"command":"ls"}}"#,
+        ),
+        (
+            Form::Plain,
+            r#"{"event":"after","session":"s","tool":"x","output":"text"}"#,
+        ),
+        (Form::Plain, r#"{"event":"after","session":"s","tool":"x"}"#),
+        (
+            Form::ClaudeCode,
+            r#"{"hook_event_name":"PostToolUse","session_id":"s","tool_name":"Read","tool_input":{}}"#,
+        ),
     ] {
         assert!(Event::read(form, message.as_bytes()).is_err(), "{message}");
     }
@@ -218,6 +232,56 @@ fn bad_messages_block() {
     assert_eq!(failed(Form::Codex, "x").code, 2);
     assert!(failed(Form::Cursor, "x").stdout.contains("\"deny\""));
     assert!(failed(Form::Plain, "x").stdout.contains("\"deny\""));
+}
+
+#[test]
+fn the_log_beside_the_store_stays_small_and_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("hook.db");
+    let log = dir.path().join("hook.db-wal");
+    let mut largest = 0;
+    for use_ in 0..200 {
+        // As a process that comes and goes.
+        let mut store = Store::open(&path).unwrap();
+        let held = store.hold("s", use_).unwrap();
+        let text = json!(format!("{use_} {}", "x".repeat(8_000)));
+        held.remember(None, "read", &text).unwrap();
+        held.finish().unwrap();
+        drop(store);
+        largest = largest.max(std::fs::metadata(&log).map_or(0, |log| log.len()));
+    }
+    // Something is put off, but not for ever.
+    assert!((100_000..600_000).contains(&largest), "{largest}");
+    let mut store = Store::open(&path).unwrap();
+    assert_eq!(store.hold("s", 1).unwrap().returned().unwrap().len(), 200);
+}
+
+#[test]
+fn first_uses_at_one_moment_wait_for_each_other() {
+    for _ in 0..10 {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("hook.db");
+        let start = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            let uses: Vec<_> = (0..8)
+                .map(|number| {
+                    let (path, start) = (&path, &start);
+                    scope.spawn(move || -> Result<(), String> {
+                        start.wait();
+                        let mut store = Store::open(path)?;
+                        let held = store.hold("s", 1)?;
+                        held.remember(None, "read", &json!(number))?;
+                        held.finish()
+                    })
+                })
+                .collect();
+            for use_ in uses {
+                use_.join().unwrap().unwrap();
+            }
+        });
+        let mut store = Store::open(&path).unwrap();
+        assert_eq!(store.hold("s", 1).unwrap().returned().unwrap().len(), 8);
+    }
 }
 
 #[test]

@@ -509,3 +509,68 @@ fn nobody_listens_to_the_world_without_tokens() {
     let (code, _, _) = place.run(&["gateway", "--tokens", "tokens"]);
     assert_eq!(code, 2);
 }
+
+#[test]
+fn a_new_policy_counts_for_conversations_that_are_open() {
+    let loose = policy("rules: [{tool: 'mail__*', action: allow}]\n");
+    let gateway = Listening::start(&loose, &[]);
+    let mut open = gateway.agent(None);
+    open.until_tools(4);
+    let contacts = |client: &mut Client| client.call("mail__list_contacts", json!({}));
+    assert!(!contacts(&mut open).1);
+    let replace = |text: &str| {
+        std::fs::write(gateway.place.path("next"), text).unwrap();
+        let target = gateway.place.path("bouncer.yaml");
+        std::fs::rename(gateway.place.path("next"), target).unwrap();
+        gateway.signal("-HUP");
+    };
+    let said = |what: &str, times: usize| {
+        let until = Instant::now() + Duration::from_secs(30);
+        while gateway.said().matches(what).count() < times {
+            assert!(Instant::now() < until, "{}", gateway.said());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    // What does not compile changes nothing, and is said.
+    replace("version: 1\nrules: [{tool: 'mail__*', action: perhaps}]\n");
+    said("what was in force before goes on", 1);
+    assert!(!contacts(&mut open).1);
+    let strict = policy("rules: [{tool: 'mail__list_contacts', action: deny, reason: no more}]\n");
+    replace(&strict);
+    said("judges from now on", 1);
+    let (text, failed) = contacts(&mut open);
+    assert!(failed && text.contains("no more"), "{text}");
+    // And for those that come after it.
+    let mut late = gateway.agent(None);
+    late.until_tools(4);
+    let (text, failed) = contacts(&mut late);
+    assert!(failed && text.contains("no more"), "{text}");
+    // While calls fly, each is judged by the one or the other, and answered.
+    let calls = std::thread::spawn(move || {
+        let mut denied = 0;
+        for _ in 0..200 {
+            let (text, failed) = open.call("mail__list_contacts", json!({}));
+            assert!(!failed || text.contains("no more"), "{text}");
+            denied += usize::from(failed);
+        }
+        denied
+    });
+    for text in [&loose, &strict, &loose] {
+        replace(text);
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    said("judges from now on", 2);
+    let denied = calls.join().unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    let mut waited = 1;
+    while contacts(&mut late).1 {
+        waited += 1;
+        assert!(Instant::now() < until, "{}", gateway.said());
+    }
+    let (_, place) = gateway.stop();
+    let lines = place.audited("audit.jsonl");
+    let of = |verdict: &str| lines.iter().filter(|l| l["verdict"] == verdict).count();
+    // Nothing is lost from the log: four calls before, two hundred, and those that waited.
+    assert_eq!(of("deny"), 2 + denied + waited - 1);
+    assert_eq!(of("allow") + of("deny"), 204 + waited);
+}

@@ -14,7 +14,7 @@ mod store;
 
 pub use error::{DecideError, StoreError};
 pub use record::{Key, Record, Request, Status, Subject};
-pub use store::{Choice, Lifetimes, Store};
+pub use store::{Choice, Lifetimes, Store, write_ahead};
 
 #[cfg(test)]
 mod tests;

@@ -99,9 +99,12 @@ fn wall_clock() -> i64 {
         .unwrap_or(i64::MIN / 2)
 }
 
-/// Switches to a log that is written ahead. SQLite does not wait by itself for another
-/// process that does the same at this moment.
-fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+/// Switches a database to a log that is written ahead. SQLite does not wait by itself for
+/// another process that does the same at this moment; this does, for as long as for any lock.
+///
+/// # Errors
+/// What SQLite says, after the wait.
+pub fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let until = Instant::now() + BUSY;
     loop {
         let switched = connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()));
