@@ -36,6 +36,8 @@ fn every_policy_in_the_documents_compiles() {
         "docs/policy.md",
         "docs/semantics.md",
         "docs/verify.md",
+        "docs/gateway.md",
+        "docs/recipes.md",
     ] {
         for (line, text) in policies(&read(name)) {
             let options = Options::default();

@@ -1,0 +1,1 @@
+"""What `packaging/test` looks at; one module for each package."""
