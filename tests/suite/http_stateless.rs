@@ -229,7 +229,7 @@ fn headers_that_say_something_else_are_refused() {
     let reply = client.send("POST", &[("MCP-Protocol-Version", VERSION)], old.as_bytes());
     assert_eq!(
         (reply.status, reply.last()["error"]["code"].clone()),
-        (400, json!(-32020))
+        (400, json!(-32602))
     );
     let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {}}).to_string();
     let reply = client.send(

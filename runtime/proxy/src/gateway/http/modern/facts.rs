@@ -111,6 +111,11 @@ impl Facts {
             )
             .map_err(|why| unread(format!("`_meta`: {why}")))?;
         let version = version.and_then(text);
+        if version.is_none() {
+            // Said before the header's disagreement, which follows from it.
+            let why = format!("`_meta` needs `{VERSION_META}`, a text");
+            return wrong(INVALID_PARAMS, why);
+        }
         agree(headers, &VERSION, version.as_deref(), false)?;
         if version.as_deref() != Some(MODERN) {
             return Err(Wrong {
