@@ -63,7 +63,7 @@ fn reuse(path: &Path) -> Option<Plan> {
 
 fn keep(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if let Some(directory) = path.parent() {
-        super::store::private_directory(directory)?;
+        bouncer_runtime::private::private_directory(directory)?;
     }
     file::write_private(path, bytes)
 }

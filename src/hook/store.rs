@@ -5,6 +5,7 @@
 //! counts as unproven, so a human is asked.
 
 use bouncer_proxy::approvals::write_ahead;
+use bouncer_runtime::private::{private_directory, private_file};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior, params};
 use serde_json::Value;
@@ -59,15 +60,6 @@ pub struct Held<'s> {
     session: String,
 }
 
-/// Makes a directory that only its owner may read.
-pub fn private_directory(path: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
-}
-
 impl Store {
     /// Opens or creates the store.
     ///
@@ -79,11 +71,7 @@ impl Store {
             private_directory(directory).map_err(|error| said(&error))?;
         }
         // SQLite gives its journals the mode of the file.
-        let mut options = std::fs::OpenOptions::new();
-        options.append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(path).map_err(|error| said(&error))?;
+        private_file(path).map_err(|error| said(&error))?;
         let connection = Connection::open(path).map_err(|error| said(&error))?;
         Self::prepare(&connection).map_err(|error| said(&error))?;
         Self::tidy(&connection, path);
