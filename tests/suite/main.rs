@@ -14,6 +14,9 @@ mod reference;
 #[path = "../generate/mod.rs"]
 mod generate;
 
+#[path = "../load/mod.rs"]
+mod load_rig;
+
 mod adopt;
 mod approvals;
 mod audit;
@@ -35,6 +38,7 @@ mod http_client;
 mod http_peer;
 mod http_stateless;
 mod http_upstream;
+mod load;
 mod operations;
 mod policy_tests;
 mod reload;
