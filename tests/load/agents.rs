@@ -37,6 +37,8 @@ pub struct Crowd {
     runtime: tokio::runtime::Runtime,
     count: Arc<AtomicU64>,
     ledger: Arc<Ledger>,
+    /// The tools have their own names: there is no gateway.
+    pub bare: bool,
 }
 
 /// What calls took.
@@ -118,6 +120,7 @@ impl Crowd {
             runtime,
             count: Arc::default(),
             ledger,
+            bare: false,
         }
     }
 
@@ -130,12 +133,15 @@ impl Crowd {
     pub fn call(&mut self, plan: &Plan) -> Times {
         let until = self.calls() + plan.calls;
         let began = Instant::now();
-        let agents = std::mem::take(&mut self.agents);
+        let (agents, bare) = (std::mem::take(&mut self.agents), self.bare);
         let each = LocalSet::new().block_on(&self.runtime, async {
             let mut running = JoinSet::new();
             for mut agent in agents {
-                let (plan, count, ledger) =
-                    (plan.clone(), Arc::clone(&self.count), Arc::clone(&self.ledger));
+                let (plan, count, ledger) = (
+                    plan.clone(),
+                    Arc::clone(&self.count),
+                    Arc::clone(&self.ledger),
+                );
                 running.spawn_local(async move {
                     let mut each = Vec::new();
                     loop {
@@ -144,7 +150,7 @@ impl Crowd {
                             return (agent, each);
                         }
                         let began = Instant::now();
-                        let told = agent.one(&plan, n).await;
+                        let told = agent.one(&plan, n, bare).await;
                         if told != Told::Vanished {
                             each.push(began.elapsed());
                         }
@@ -214,8 +220,15 @@ impl Agent {
         let (head, body) = answer.map_err(|_| Error::from(ErrorKind::TimedOut))??;
         // Of a stream, the last event is the answer.
         let text = String::from_utf8_lossy(&body);
-        let last = text.lines().rev().find_map(|line| line.strip_prefix("data: "));
-        let text = if head.events { last.unwrap_or_default() } else { &text };
+        let last = text
+            .lines()
+            .rev()
+            .find_map(|line| line.strip_prefix("data: "));
+        let text = if head.events {
+            last.unwrap_or_default()
+        } else {
+            &text
+        };
         Ok((head, serde_json::from_str(text).unwrap_or_default()))
     }
 
@@ -250,7 +263,7 @@ impl Agent {
     }
 
     /// One call, to the server and of the tool whose turn it is.
-    async fn one(&mut self, plan: &Plan, n: u64) -> Told {
+    async fn one(&mut self, plan: &Plan, n: u64, bare: bool) -> Told {
         let turn = |every: u64, at: u64| every > 0 && n % every == at % every;
         let tool = match () {
             () if turn(plan.forbidden, 0) => "forbidden",
@@ -259,8 +272,13 @@ impl Agent {
         };
         let server = (n / 7 + n) % plan.servers as u64;
         self.id += 1;
-        let message = json!({"jsonrpc": "2.0", "id": self.id, "method": "tools/call", "params":
-            {"name": format!("s{server}__{tool}"), "arguments": {"n": n}}});
+        let name = if bare {
+            tool.to_owned()
+        } else {
+            format!("s{server}__{tool}")
+        };
+        let message = json!({"jsonrpc": "2.0", "id": self.id, "method": "tools/call",
+            "params": {"name": name, "arguments": {"n": n}}});
         if turn(plan.vanish, 2) {
             let _ = self.write(&message.to_string()).await;
             self.connection = None;

@@ -111,6 +111,10 @@ impl Farm {
         self.servers[index].fall();
     }
 
+    pub fn address(&self, index: usize) -> SocketAddr {
+        self.servers[index].address
+    }
+
     pub fn loses(&self, index: usize) -> bool {
         self.servers[index].manner.loses()
     }
@@ -184,7 +188,11 @@ async fn serve(server: &Server, stream: TcpStream, time: u64) -> Result<()> {
         let body = http::body(&mut reader, &head).await?;
         if !head.first.starts_with("POST ") {
             // No stream of its own; whether a session ends is all the same to it.
-            let status = if head.first.starts_with("GET ") { "405 No" } else { "200 OK" };
+            let status = if head.first.starts_with("GET ") {
+                "405 No"
+            } else {
+                "200 OK"
+            };
             let text = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
             writer.write_all(text.as_bytes()).await?;
             continue;
@@ -279,4 +287,3 @@ async fn garbage<W: AsyncWriteExt + Unpin>(writer: &mut W, kind: u64, id: &Value
     writer.write_all(text.as_bytes()).await?;
     Ok(goes_on)
 }
-

@@ -17,7 +17,13 @@ impl Gateway {
     pub fn start(bouncer: &Path, directory: &Path, arguments: &[&str]) -> Self {
         let stderr = directory.join("stderr");
         let child = Command::new(bouncer)
-            .args(["gateway", "--listen", "127.0.0.1:0", "--policy", "policy.yaml"])
+            .args([
+                "gateway",
+                "--listen",
+                "127.0.0.1:0",
+                "--policy",
+                "policy.yaml",
+            ])
             .args(["--audit", "audit.jsonl", "--approvals", "approvals.db"])
             .args(arguments)
             .current_dir(directory)
@@ -55,7 +61,10 @@ impl Gateway {
     /// Resident memory, in bytes.
     pub fn resident(&self) -> u64 {
         let status = self.proc("status");
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("VmRSS:"))
+            .unwrap();
         let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
         kib * 1024
     }
@@ -64,7 +73,8 @@ impl Gateway {
     pub fn cpu(&self) -> Duration {
         let stat = self.proc("stat");
         let rest = stat.rsplit(')').next().unwrap();
-        let ticks = |at: usize| -> u64 { rest.split_whitespace().nth(at).unwrap().parse().unwrap() };
+        let ticks =
+            |at: usize| -> u64 { rest.split_whitespace().nth(at).unwrap().parse().unwrap() };
         // Ticks are hundredths of a second everywhere.
         Duration::from_millis((ticks(11) + ticks(12)) * 10)
     }

@@ -65,7 +65,9 @@ impl Ledger {
     /// of a server whether it loses calls that it was sent.
     pub fn settle(&self, log: &Path, calls: u64, failing: impl Fn(usize) -> bool) -> Sums {
         let (got, told) = (self.got.lock().unwrap(), self.told.lock().unwrap());
-        let missing: Vec<u64> = (1..=calls).filter(|call| !told.contains_key(call)).collect();
+        let missing: Vec<u64> = (1..=calls)
+            .filter(|call| !told.contains_key(call))
+            .collect();
         assert!(missing.is_empty(), "never answered: {missing:?}");
         let mut sums = Sums {
             calls: told.len(),
@@ -93,13 +95,25 @@ impl Ledger {
             assert!(!goes_out || line["tool"] != "forbidden", "{line}");
             if goes_out {
                 forwarded.insert(call);
+                // A server that loses nothing got what was sent to it.
+                let server = line["server"]
+                    .as_str()
+                    .and_then(|name| name.get(1..)?.parse().ok());
+                let lost = !got.contains_key(&call);
+                assert!(
+                    !lost || server.is_none_or(&failing),
+                    "never arrived: {line}"
+                );
             }
         }
         sums.forwarded = forwarded.len();
         // Nothing reached a server without a permit, and nothing twice.
         for (call, times) in got.iter() {
             assert_eq!(times.len(), 1, "call {call} reached {times:?}");
-            assert!(forwarded.contains(call), "call {call} had no permit: {times:?}");
+            assert!(
+                forwarded.contains(call),
+                "call {call} had no permit: {times:?}"
+            );
         }
         for (call, told) in told.iter() {
             let (reached, line) = (got.get(call), logged.contains(call));
