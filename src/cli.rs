@@ -399,6 +399,8 @@ pub struct RunArgs {
     /// came from
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     pub provenance_limit: u32,
+    #[command(flatten)]
+    pub budgets: BudgetOptions,
     /// Let everything through that the policy asks about or denies, and only log what it
     /// would have said; for writing a policy, not for guarding
     #[arg(long, conflicts_with = "approvals")]
@@ -432,7 +434,18 @@ pub struct GatewayArgs {
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     pub provenance_limit: u32,
     #[command(flatten)]
+    pub budgets: BudgetOptions,
+    #[command(flatten)]
     pub listen: ListenArgs,
+}
+
+/// With whom attempts are counted.
+#[derive(Args, Clone, Debug)]
+pub struct BudgetOptions {
+    /// Count budgets and rates together with all that are given the same file, instead of
+    /// by conversation
+    #[arg(long, value_name = "FILE")]
+    pub shared_budgets: Option<PathBuf>,
 }
 
 /// Where agents come from that do not start the gateway themselves.

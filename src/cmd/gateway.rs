@@ -1,7 +1,7 @@
 //! `bouncer gateway`: one checkpoint in front of all servers that the policy names.
 
 use super::reload;
-use super::run::{audit_log, desk, kept, metrics, note};
+use super::run::{audit_log, desk, kept, metrics, note, shared_budgets};
 use crate::cli::{GatewayArgs, ListenArgs, PolicySource};
 use crate::output::{Failure, Outcome};
 use crate::source;
@@ -11,7 +11,7 @@ use bouncer_proxy::{
     ServerCommand, Settings, Tokens, conversation_id,
 };
 use bouncer_runtime::audit;
-use bouncer_runtime::gate::Gate;
+use bouncer_runtime::gate::{Gate, SharedTally};
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::plan::format::ServerEntry;
 use bouncer_runtime::tools::Lock;
@@ -39,6 +39,7 @@ pub fn command(args: GatewayArgs) -> Outcome {
     let changes = reload::watch(&policy, args.tools.as_deref(), &plan);
     let metrics = metrics(&args.metrics)?;
     let kept = kept(&args.audit);
+    let tally = shared_budgets(&args.budgets)?;
     let audit = args
         .audit
         .audit
@@ -49,6 +50,7 @@ pub fn command(args: GatewayArgs) -> Outcome {
     let common = Common {
         plan,
         limit: (args.provenance_limit as usize) << 20,
+        tally,
         lock,
         audit,
         kept,
@@ -67,6 +69,7 @@ pub fn command(args: GatewayArgs) -> Outcome {
 struct Common {
     plan: Plan,
     limit: usize,
+    tally: Option<SharedTally>,
     lock: Option<Lock>,
     audit: Option<PathBuf>,
     kept: audit::Options,
@@ -84,6 +87,9 @@ fn over_stdio(common: Common) -> Outcome {
     announce(&common.servers, &plan, &path);
     let mut gate = Gate::new(plan);
     gate.limit_provenance(common.limit);
+    if let Some(tally) = common.tally {
+        gate.share_budgets(tally);
+    }
     let gateway = Gateway {
         gate,
         lock: common.lock,
@@ -117,6 +123,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
     let Common {
         plan,
         limit,
+        tally,
         lock,
         audit,
         kept,
@@ -138,6 +145,9 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         let desk = desk(plan, approvals.clone(), conversation.to_owned());
         let mut gate = Gate::new(plan.clone());
         gate.limit_provenance(limit);
+        if let Some(tally) = &tally {
+            gate.share_budgets(SharedTally::clone(tally));
+        }
         Ok(Opened { gate, audit, desk })
     });
     let address = listen.address;

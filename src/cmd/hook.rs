@@ -3,10 +3,12 @@
 
 use crate::cli::HookArgs;
 use crate::hook::actions::{self, Action, Base};
+use crate::hook::budgets::Once;
 use crate::hook::forms::{self, Answer, Event, Phase};
 use crate::hook::store::{Attempt, Held, Store};
 use crate::hook::{SERVER, plans};
 use crate::output::{Failure, Outcome};
+use bouncer_proxy::SharedBudgets;
 use bouncer_runtime::audit::{Arguments, Audit, Entry, Outcome as Fate};
 use bouncer_runtime::gate::{Attempt as Try, Call, Conversation, Decision, Gate, Grounds};
 use bouncer_runtime::json::{Limits, Scratch, validate_object};
@@ -14,6 +16,7 @@ use bouncer_runtime::{Stage, Verdict};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Longer messages are not read.
@@ -151,8 +154,10 @@ fn decide(args: &HookArgs, event: &Event, start: Instant) -> Result<Answer, Fail
     let session = session(args, event);
     let mut store = store(args)?;
     let now = now_ms();
+    let once = shared_budgets(args)?;
     let held = store.hold(&session, now).map_err(Failure::Message)?;
-    let finding = judge(&gate, event, &base, &held, now, always).map_err(Failure::Message)?;
+    let finding =
+        judge(&gate, event, &base, &held, now, always, once.as_ref()).map_err(Failure::Message)?;
     let forgotten = held.forgotten().map_err(Failure::Message)?;
     if event.name == "beforeReadFile" && finding.verdict == Verdict::Allow {
         // There is no other time at which Cursor shows what it reads.
@@ -183,6 +188,18 @@ fn decide(args: &HookArgs, event: &Event, start: Instant) -> Result<Answer, Fail
     Ok(event.answer(args.form, finding.verdict, &details))
 }
 
+/// What budgets are counted in together with others, if the command line wants that.
+fn shared_budgets(args: &HookArgs) -> Result<Option<Arc<Mutex<Once>>>, Failure> {
+    let Some(path) = &args.budgets.shared_budgets else {
+        return Ok(None);
+    };
+    let budgets = SharedBudgets::open(path).map_err(|error| {
+        let path = path.display();
+        Failure::Message(format!("budgets cannot be counted in `{path}`: {error}"))
+    })?;
+    Ok(Some(Arc::new(Mutex::new(Once::new(budgets)))))
+}
+
 /// The strictest of all that the use of the tool stands for.
 fn judge(
     gate: &Gate,
@@ -191,6 +208,7 @@ fn judge(
     held: &Held<'_>,
     now: i64,
     always: bool,
+    once: Option<&Arc<Mutex<Once>>>,
 ) -> Result<Finding, String> {
     let limits = Limits::default();
     let mut scratch = Scratch::new(&limits);
@@ -227,6 +245,11 @@ fn judge(
                 Try::First,
                 attempt.ms.unsigned_abs(),
             );
+        }
+        // Only what follows is an attempt of now.
+        if let Some(once) = once {
+            once.lock().unwrap_or_else(PoisonError::into_inner).again();
+            conversation.share_budgets(Arc::<Mutex<Once>>::clone(once));
         }
         Ok(conversation)
     };

@@ -20,6 +20,7 @@ mod load_rig;
 mod adopt;
 mod approvals;
 mod audit;
+mod budgets;
 mod command;
 mod complete;
 mod corpus;
