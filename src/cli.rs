@@ -238,9 +238,9 @@ pub struct ReplayArgs {
     /// Print one JSON object per call
     #[arg(long)]
     pub json: bool,
-    /// How much of what the agent reads is remembered, in MiB, as `run` would
-    #[arg(long, value_name = "MIB", default_value_t = 64)]
-    pub provenance_limit: u32,
+    /// How much of what the agent reads is remembered, in MiB [default: as `run` would]
+    #[arg(long, value_name = "MIB")]
+    pub provenance_limit: Option<u32>,
 }
 
 /// How findings are printed.
@@ -396,9 +396,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub approvals: Option<PathBuf>,
     /// How much of what the agent reads is remembered, in MiB, to tell where a destination
-    /// came from
-    #[arg(long, value_name = "MIB", default_value_t = 64)]
-    pub provenance_limit: u32,
+    /// came from [default: the policy's `provenance_limit`, else 64]
+    #[arg(long, value_name = "MIB")]
+    pub provenance_limit: Option<u32>,
     #[command(flatten)]
     pub budgets: BudgetOptions,
     /// Let everything through that the policy asks about or denies, and only log what it
@@ -430,9 +430,9 @@ pub struct GatewayArgs {
     #[arg(long, value_name = "FILE")]
     pub approvals: Option<PathBuf>,
     /// How much of what the agent reads is remembered, in MiB, to tell where a destination
-    /// came from
-    #[arg(long, value_name = "MIB", default_value_t = 64)]
-    pub provenance_limit: u32,
+    /// came from [default: the policy's `provenance_limit`, else 64]
+    #[arg(long, value_name = "MIB")]
+    pub provenance_limit: Option<u32>,
     #[command(flatten)]
     pub budgets: BudgetOptions,
     #[command(flatten)]

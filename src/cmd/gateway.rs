@@ -49,7 +49,7 @@ pub fn command(args: GatewayArgs) -> Outcome {
         .or_else(|| source::beside(&plan, &policy, |meta| &meta.approval_path));
     let common = Common {
         plan,
-        limit: (args.provenance_limit as usize) << 20,
+        limit: args.provenance_limit,
         tally,
         lock,
         audit,
@@ -68,7 +68,8 @@ pub fn command(args: GatewayArgs) -> Outcome {
 /// What a gateway is made of, however its agents reach it.
 struct Common {
     plan: Plan,
-    limit: usize,
+    /// How much a conversation remembers, in MiB.
+    limit: Option<u32>,
     tally: Option<SharedTally>,
     lock: Option<Lock>,
     audit: Option<PathBuf>,
@@ -86,7 +87,7 @@ fn over_stdio(common: Common) -> Outcome {
     let desk = desk(&plan, common.approvals, conversation);
     announce(&common.servers, &plan, &path);
     let mut gate = Gate::new(plan);
-    gate.limit_provenance(common.limit);
+    gate.limit_provenance_to(common.limit);
     if let Some(tally) = common.tally {
         gate.share_budgets(tally);
     }
@@ -144,7 +145,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         )?;
         let desk = desk(plan, approvals.clone(), conversation.to_owned());
         let mut gate = Gate::new(plan.clone());
-        gate.limit_provenance(limit);
+        gate.limit_provenance_to(limit);
         if let Some(tally) = &tally {
             gate.share_budgets(SharedTally::clone(tally));
         }

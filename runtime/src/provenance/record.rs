@@ -79,6 +79,16 @@ impl<'p> Recorder<'p> {
         }
     }
 
+    /// Records every leaf of something that a server says of itself.
+    pub(super) fn said(&mut self, of: &str, said: &Value) {
+        let leaves = |this: &mut Self| this.leaves(Label::Observed, said);
+        if of.is_empty() {
+            leaves(self);
+        } else {
+            self.within(of, leaves);
+        }
+    }
+
     fn message(&mut self, labels: &OutputLabels, floor: Label, message: &Value) {
         let Value::Object(members) = message else {
             return self.leaves(Label::Untrusted, message);
