@@ -463,6 +463,22 @@ pub struct ListenArgs {
         help_heading = "Over HTTP"
     )]
     pub tokens: Option<PathBuf>,
+    /// Speak TLS with this certificate, and those between it and an authority, as PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires_all = ["listen", "tls_key"],
+        help_heading = "Over HTTP"
+    )]
+    pub tls_cert: Option<PathBuf>,
+    /// The private key of that certificate, as PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires_all = ["listen", "tls_cert"],
+        help_heading = "Over HTTP"
+    )]
+    pub tls_key: Option<PathBuf>,
     /// Take requests for this host name, besides localhost and the address
     #[arg(
         long,

@@ -8,7 +8,7 @@ use crate::source;
 use bouncer_compiler::diagnostic::escape;
 use bouncer_proxy::{
     Changes, Endpoint, Gateway, HttpGateway, HttpServer, Limits, Listen, Metrics, Opened, Patience,
-    ServerCommand, Settings, Tokens, conversation_id,
+    ServerCommand, Settings, TlsFiles, Tokens, conversation_id,
 };
 use bouncer_runtime::audit;
 use bouncer_runtime::gate::{Gate, SharedTally};
@@ -134,7 +134,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         metrics,
     } = common;
     // What would fail for every conversation fails at once.
-    let (path, _) = audit_log(audit.clone(), &kept, &conversation_id(), &plan)?;
+    let (path, own) = audit_log(audit.clone(), &kept, &conversation_id(), &plan)?;
     announce(&servers, &plan, &path);
     let open = Box::new(move |conversation: &str, plan: &Plan| {
         let (_, audit) = audit_log(audit.clone(), &kept, conversation, plan).map_err(
@@ -156,6 +156,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         listen,
         plan,
         open,
+        audit: own,
         lock,
         servers,
         settings: Settings::default(),
@@ -194,6 +195,8 @@ fn listen(args: &ListenArgs) -> Result<Option<Listen>, Failure> {
     };
     Ok(Some(Listen {
         address,
+        tls: (args.tls_cert.clone().zip(args.tls_key.clone()))
+            .map(|(certificate, key)| TlsFiles { certificate, key }),
         tokens,
         hosts: args.allow_host.clone(),
         origins: args.allow_origin.clone(),

@@ -16,7 +16,7 @@ tools:
   mail__list_contacts: {max_calls: 25}
   mail__read_inbox: {rate: 7/h}
 rules:
-  - {tool: mail__get_profile, when: calls(this) > 11, action: deny, reason: enough}
+  - {tool: mail__delete_message, when: calls(this) > 11, action: deny, reason: enough}
   - {tool: '*', action: allow}
 ";
 
@@ -42,7 +42,7 @@ fn gateway(place: &Place, shared: &[&str]) -> Command {
 fn tries(agent: &mut Agent, tool: &str, count: usize) -> (usize, String) {
     let (mut through, mut said) = (0, String::new());
     for _ in 0..count {
-        let (text, failed) = agent.call(tool, json!({}));
+        let (text, failed) = agent.call(tool, json!({"id": 1}));
         if failed {
             said = text;
         } else {
@@ -70,7 +70,7 @@ fn eight_processes_share_one_budget_exactly() {
                     (agent, "mail__")
                 };
                 barrier.wait();
-                let sums = ["list_contacts", "read_inbox", "get_profile"]
+                let sums = ["list_contacts", "read_inbox", "delete_message"]
                     .map(|tool| tries(&mut agent, &format!("{prefix}{tool}"), 8).0);
                 assert_eq!(agent.leave(), 0);
                 sums

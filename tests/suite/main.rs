@@ -44,6 +44,8 @@ mod operations;
 mod policy_tests;
 mod reload;
 mod schema;
+#[cfg(feature = "tls")]
+mod tls;
 mod vectors;
 mod verify_brute;
 mod verify_claims;

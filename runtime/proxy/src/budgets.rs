@@ -8,20 +8,19 @@
 use super::approvals::write_ahead;
 use super::log::{note, visible};
 use bouncer_runtime::gate::{Tallied, Tally};
+use bouncer_runtime::moment::Moment;
 use bouncer_runtime::private::{private_directory, private_file};
 use rusqlite::{
     Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
 };
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Of the layout of the tables below.
 const FORMAT: i64 = 1;
 /// How long a process waits for others. The proxy waits with it.
 const BUSY: Duration = Duration::from_secs(2);
-/// The clock since the start of the machine is read in steps of this many milliseconds.
-const STEP_MS: i64 = 10;
 
 const SCHEMA: &str = "
 CREATE TABLE tool (
@@ -80,60 +79,6 @@ impl From<std::io::Error> for BudgetsError {
     fn from(error: std::io::Error) -> Self {
         Self::File(error)
     }
-}
-
-/// A point in time, by two clocks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Moment {
-    /// Which start of the machine; empty if that cannot be told.
-    boot: String,
-    /// Milliseconds since then. Nobody can set this clock.
-    boot_ms: i64,
-    /// Milliseconds of Unix time.
-    wall_ms: i64,
-}
-
-impl Moment {
-    fn now() -> Self {
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH);
-        let wall_ms = wall.map_or(0, |since| {
-            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-        });
-        let (boot, boot_ms) = since_boot().unwrap_or_default();
-        Self {
-            boot,
-            boot_ms,
-            wall_ms,
-        }
-    }
-
-    /// How long ago an attempt was made. Of times since two starts of the machine only the
-    /// wall clock knows; what it takes for later counts as now.
-    fn since(&self, then: &Self) -> u64 {
-        let age = if !self.boot.is_empty() && self.boot == then.boot {
-            self.boot_ms.saturating_sub(then.boot_ms)
-        } else {
-            self.wall_ms.saturating_sub(then.wall_ms)
-        };
-        u64::try_from(age.saturating_sub(STEP_MS)).unwrap_or(0)
-    }
-}
-
-/// Which start of the machine, and how many milliseconds ago.
-#[cfg(target_os = "linux")]
-fn since_boot() -> Option<(String, i64)> {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
-    let (seconds, hundredths) = uptime.split_whitespace().next()?.split_once('.')?;
-    let seconds: i64 = seconds.parse().ok()?;
-    let hundredths: i64 = hundredths.get(..2)?.parse().ok()?;
-    let ms = seconds.checked_mul(1000)?.checked_add(hundredths * 10)?;
-    Some((boot.trim().to_owned(), ms))
-}
-
-#[cfg(not(target_os = "linux"))]
-const fn since_boot() -> Option<(String, i64)> {
-    None
 }
 
 /// See the module.
