@@ -71,6 +71,7 @@ struct Agent {
     address: SocketAddr,
     token: String,
     connection: Option<Connection>,
+    used: Instant,
     session: Option<String>,
     id: u64,
 }
@@ -97,6 +98,7 @@ impl Crowd {
                     address,
                     token: token(number),
                     connection: None,
+                    used: Instant::now(),
                     session: None,
                     id: 0,
                 };
@@ -183,6 +185,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Agent {
     async fn write(&mut self, body: &str) -> Result<()> {
+        // The gateway hangs up on who says nothing for ten seconds; it may be doing so now.
+        if self.used.elapsed() > Duration::from_secs(5) {
+            self.connection = None;
+        }
+        self.used = Instant::now();
         if self.connection.is_none() {
             let stream = TcpStream::connect(self.address).await?;
             stream.set_nodelay(true)?;

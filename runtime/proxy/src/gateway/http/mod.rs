@@ -2,7 +2,7 @@
 //! of its own.
 //!
 //! A conversation belongs to whoever opened it. It has its own provenance, budgets and
-//! approvals, and its own connections to the servers, so that nothing of one is ever
+//! approvals, and its own sessions with the servers, so that nothing of one is ever
 //! seen by another.
 
 mod answers;
