@@ -133,6 +133,10 @@ pub struct PolicySource {
     /// A compiled plan
     #[arg(long, value_name = "PLAN", conflicts_with_all = ["policy", "no_packs", "no_heuristics"])]
     pub plan: Option<PathBuf>,
+    /// Map the plan into memory instead of reading it, so that all who do share it; for
+    /// large plans, whose files are replaced and never written in place
+    #[arg(long, requires = "plan")]
+    pub map_plan: bool,
     /// A policy file; may be given more than once
     #[arg(long, value_name = "POLICY")]
     pub policy: Vec<PathBuf>,

@@ -277,6 +277,75 @@ fn what_servers_say_of_themselves_is_remembered() {
     assert!(first.get("forgotten").is_none(), "{first}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_mapped_plan_is_shared_and_outlives_its_replacement() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let rules = |action: &str| {
+        format!(
+            "version: 1\npacks: []\nheuristics: false\nrules: [{{tool: '*send', action: {action}}}]\n"
+        )
+    };
+    let place = Place::new("map-plan", &rules("deny"));
+    let none = json!({});
+    place.tools(&json!([tool("send", "Sends.", &none)]));
+    let compile = || {
+        let status = bouncer()
+            .current_dir(&place.dir)
+            .args(["compile", "policy.yaml", "-o", "p.plan"])
+            .stderr(Stdio::null())
+            .stdout(Stdio::null())
+            .status();
+        assert!(status.unwrap().success());
+    };
+    compile();
+    let start = || {
+        let mut command = bouncer();
+        command.current_dir(&place.dir).args([
+            "run",
+            "--server",
+            "s",
+            "--plan",
+            "p.plan",
+            "--map-plan",
+            "--audit",
+            "audit.jsonl",
+            "--",
+            "python3",
+            "server.py",
+        ]);
+        Client::start(command, &place.dir.join("stderr"))
+    };
+    let mut client = start();
+    client.listed();
+    assert!(client.call("send").contains("matched rule"));
+    let maps = std::fs::read_to_string(format!("/proc/{}/smaps", client.child.id())).unwrap();
+    let mapping = maps.split_once("/p.plan\n").expect("the plan is mapped").1;
+    let own = mapping.lines().find(|line| line.starts_with("Anonymous:"));
+    assert_eq!(
+        own.unwrap().split_whitespace().nth(1),
+        Some("0"),
+        "{mapping}"
+    );
+    // A plan that takes its place counts, and the old one stays whole until then.
+    std::fs::write(place.dir.join("policy.yaml"), rules("allow")).unwrap();
+    compile();
+    client.until("the new plan", |client| client.call("send") == "done");
+    drop(client);
+    let open = std::fs::Permissions::from_mode(0o664);
+    std::fs::set_permissions(place.dir.join("p.plan"), open).unwrap();
+    let output = bouncer()
+        .current_dir(&place.dir)
+        .args(["check", "--plan", "p.plan", "--map-plan", "--tool", "send"])
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        !output.status.success() && stderr.contains("others than its owner can write"),
+        "{stderr}"
+    );
+}
+
 #[test]
 fn what_is_always_denied_is_not_listed() {
     let rules = "rules: [{tool: '*__see', action: deny}, {tool: '*__send', when: args.x == 1, action: deny}]\n";

@@ -27,6 +27,8 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod tree;
+#[cfg(feature = "yaml")]
+mod yaml;
 
 pub use labels::{FieldRule, LabelStep, OutputLabels};
 

@@ -209,6 +209,13 @@ impl<'p> Recorder<'p> {
             self.walk(&mut cursor, &node, true);
             return false;
         }
+        if let Some(node) = records(labels, text) {
+            // Whoever writes a text may also write one that looks like this, where the
+            // server puts its answer together line by line. So it never vouches.
+            let mut cursor = Cursor::new(labels, floor.max(Label::Observed));
+            self.walk(&mut cursor, &node, true);
+            return false;
+        }
         self.piece(text, labels.strictest().max(floor), Tokens::Kept);
         true
     }
@@ -335,6 +342,22 @@ impl<'p> Recorder<'p> {
         inside(self);
         self.field.truncate(len);
     }
+}
+
+/// The records that a text writes out as YAML, where it matters which is which.
+#[cfg(feature = "yaml")]
+fn records<'t>(labels: &OutputLabels, text: &'t str) -> Option<Node<'t>> {
+    let alike = labels.fields.is_empty() && labels.by_name.is_none();
+    if alike {
+        None
+    } else {
+        super::yaml::parse(text)
+    }
+}
+
+#[cfg(not(feature = "yaml"))]
+fn records<'t>(_: &OutputLabels, _: &'t str) -> Option<Node<'t>> {
+    None
 }
 
 /// A failed tool call, or a JSON-RPC error object.
