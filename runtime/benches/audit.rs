@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// Lines of one round.
 const LINES: u32 = 500;
+/// The same, where each waits for the disk.
+const SLOW_LINES: u32 = 10;
 /// Rounds.
 const ROUNDS: usize = 41;
 
@@ -54,6 +56,7 @@ fn main() {
     };
     let mut none = open("none", Sync::None);
     let mut second = open("second", Sync::Second);
+    let mut each = open("each", Sync::Line);
     let mut device = Audit::open("/dev/null".as_ref(), "conversation", "0123456789abcdef").unwrap();
     none.write(&entry(arguments)).unwrap();
     let line = std::fs::read(directory.path().join("none")).unwrap();
@@ -63,14 +66,15 @@ fn main() {
         .create(true)
         .open(plain)
         .unwrap();
-    let mut times: [Vec<f64>; 4] = Default::default();
+    let mut times: [Vec<f64>; 5] = Default::default();
     for _ in 0..ROUNDS {
         let mut round = |slot: usize, work: &mut dyn FnMut()| {
+            let lines = if slot == 4 { SLOW_LINES } else { LINES };
             let began = Instant::now();
-            for _ in 0..LINES {
+            for _ in 0..lines {
                 work();
             }
-            let each = began.elapsed().as_secs_f64() / f64::from(LINES) * 1e6;
+            let each = began.elapsed().as_secs_f64() / f64::from(lines) * 1e6;
             if let Some(times) = times.get_mut(slot) {
                 times.push(each);
             }
@@ -83,6 +87,7 @@ fn main() {
         round(3, &mut || {
             second.write(black_box(&entry(arguments))).unwrap()
         });
+        round(4, &mut || each.write(black_box(&entry(arguments))).unwrap());
     }
     println!("a line of {} bytes, median of {ROUNDS} rounds:", line.len());
     let names = [
@@ -90,6 +95,7 @@ fn main() {
         "making and chaining the line, to /dev/null",
         "the log, --audit-sync none",
         "the log, --audit-sync second",
+        "the log, --audit-sync line",
     ];
     let base = median(times.first().cloned().unwrap_or_default());
     for (name, times) in names.iter().zip(times) {
