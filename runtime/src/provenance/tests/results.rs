@@ -118,7 +118,7 @@ fn too_deep_a_value_leaves_the_record_incomplete() {
 
 #[test]
 fn split_values_are_found_wherever_their_parts_meet() {
-    let found = |content: serde_json::Value| {
+    let found = |content: Value| {
         let provenance = unlabelled(&json!({"structuredContent": content}));
         ask(&provenance, ATTACKER)
     };
