@@ -222,12 +222,14 @@ async fn serve(server: &Server, stream: TcpStream, time: u64) -> Result<()> {
                 match server.manner {
                     Manner::Good => {}
                     Manner::Slow(by) => sleep(by).await,
-                    Manner::Hangs(every) if count % every == 0 => std::future::pending().await,
-                    Manner::Dies(every) if count % every == 0 => {
+                    Manner::Hangs(every) if count.is_multiple_of(every) => {
+                        std::future::pending().await
+                    }
+                    Manner::Dies(every) if count.is_multiple_of(every) => {
                         server.fall();
                         std::future::pending().await
                     }
-                    Manner::Garbage(every) if count % every == 0 => {
+                    Manner::Garbage(every) if count.is_multiple_of(every) => {
                         if garbage(&mut writer, count / every, &message["id"]).await? {
                             continue;
                         }

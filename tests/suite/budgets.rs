@@ -62,7 +62,7 @@ fn eight_processes_share_one_budget_exactly() {
             scope.spawn(move || {
                 let stderr = place.path(&format!("stderr-{number}"));
                 // Some behind a gateway: the same server, and so the same tools.
-                let (mut agent, prefix) = if number % 2 == 0 {
+                let (mut agent, prefix) = if number.is_multiple_of(2) {
                     (Agent::start(run(place, &SHARED), &stderr), "")
                 } else {
                     let mut agent = Agent::start(gateway(place, &SHARED), &stderr);
