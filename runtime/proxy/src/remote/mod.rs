@@ -5,6 +5,8 @@
 
 mod bridge;
 mod exchange;
+mod head;
+mod pieces;
 mod sse;
 
 use super::stop::Stop;
@@ -32,13 +34,15 @@ const PIPE: usize = 64 * 1024;
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(10);
 /// Headers that the transport sets itself.
-const RESERVED: [&str; 10] = [
+const RESERVED: [&str; 12] = [
     "accept",
     "connection",
     "content-length",
     "content-type",
     "host",
     "last-event-id",
+    "mcp-method",
+    "mcp-name",
     "mcp-protocol-version",
     "mcp-session-id",
     "transfer-encoding",
@@ -85,7 +89,7 @@ impl HttpServer {
         for (name, value) in headers {
             let header = HeaderName::try_from(name.as_str())
                 .map_err(|_| format!("`headers`: {name:?} is no name of a header"))?;
-            if RESERVED.contains(&header.as_str()) {
+            if RESERVED.contains(&header.as_str()) || header.as_str().starts_with(head::PARAM) {
                 return Err(format!(
                     "`headers`: `{header}` is set by the transport: remove it"
                 ));

@@ -5,6 +5,10 @@
 //! else than who reads the body.
 
 use super::super::super::super::denial::INVALID_PARAMS;
+use super::super::super::super::era::{
+    CAPABILITIES_META, CLIENT_META, HEADER_MISMATCH, LEVEL_META, MODERN, ROUNDS,
+    UNSUPPORTED_VERSION, VERSION_META,
+};
 use super::super::super::super::frame::{FrameReader, text};
 use super::super::guard::only;
 use base64::Engine;
@@ -12,24 +16,12 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::header::{HeaderMap, HeaderName};
 use serde_json::Value;
 
-/// The version of the protocol that has no sessions.
-pub(in super::super) const MODERN: &str = "2026-07-28";
-
-pub(super) const VERSION_META: &str = "io.modelcontextprotocol/protocolVersion";
-const CAPABILITIES_META: &str = "io.modelcontextprotocol/clientCapabilities";
-const CLIENT_META: &str = "io.modelcontextprotocol/clientInfo";
-const LEVEL_META: &str = "io.modelcontextprotocol/logLevel";
 /// Where a client says which of its conversations a request belongs to.
 const CONVERSATION_META: &str = "bouncer/conversation";
 
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
-
-/// Headers and body do not agree.
-const HEADER_MISMATCH: i32 = -32020;
-/// A version that is not spoken.
-pub(in super::super) const UNSUPPORTED_VERSION: i32 = -32022;
 
 /// The longest name of a conversation.
 const MAX_CONVERSATION: usize = 128;
@@ -180,10 +172,7 @@ impl Facts {
 
     /// Whether the answer may be a question.
     fn takes_rounds(&self) -> bool {
-        matches!(
-            self.method.as_str(),
-            "tools/call" | "prompts/get" | "resources/read"
-        )
+        ROUNDS.contains(&self.method.as_str())
     }
 
     /// Whether results may be kept by clients, and have to say how long.

@@ -1,6 +1,8 @@
 //! What results of the protocol without sessions have that earlier ones do not.
 
-use super::super::super::super::frame::FrameReader;
+use super::super::super::super::denial;
+use super::super::super::super::era::COMPLETE;
+use super::super::super::super::frame::{FrameReader, text};
 use super::facts::Facts;
 use crate::gateway::splice::splice;
 use serde_json::{Value, json};
@@ -17,6 +19,12 @@ pub(super) fn answer(
     let Some(result) = frame.result else {
         return splice(line, vec![(raw_id, id.to_vec())]);
     };
+    let [kind] = frames.members(result, ["resultType"]).unwrap_or_default();
+    if kind.is_some_and(|kind| text(kind).as_deref() != Some(COMPLETE)) {
+        // What servers ask for comes as requests of theirs, never as a result.
+        let why = "the server's answer is of a kind that is not known";
+        return Some(denial::error(id, denial::INTERNAL_ERROR, why, None));
+    }
     let mut edits = vec![(raw_id, id.to_vec())];
     if result.starts_with(b"{") {
         let added = additions(frames, result, facts)?;
