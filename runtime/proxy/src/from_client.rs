@@ -1,8 +1,8 @@
 //! The pump from the client to the server.
 
 use super::denial::{self, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR};
-use super::era::{CAPABILITIES_META, VERSION_META};
 use super::envelope::{FromClient, Id, PassThrough, classify};
+use super::era::{CAPABILITIES_META, VERSION_META};
 use super::frame::FrameReader;
 use super::line::{Line, LineReader};
 use super::log::{note, visible};

@@ -54,7 +54,10 @@ mod tests {
             let left = splice(object.as_bytes(), vec![(member, Vec::new())]).unwrap();
             String::from_utf8(left).unwrap()
         };
-        assert_eq!(without(r#"{"a":1,"b" : 22 , "c":3}"#, "22"), r#"{"a":1, "c":3}"#);
+        assert_eq!(
+            without(r#"{"a":1,"b" : 22 , "c":3}"#, "22"),
+            r#"{"a":1, "c":3}"#
+        );
         assert_eq!(without(r#"{"a":1 , "b":22 }"#, "22"), r#"{"a":1  }"#);
         assert_eq!(without(r#"{ "\u0062":22 }"#, "22"), "{  }");
         assert_eq!(member(b"{}", b"x"), None);

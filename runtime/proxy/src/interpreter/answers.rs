@@ -149,7 +149,8 @@ impl Interpreter {
         ));
         let only = {
             let requests = self.requests.borrow();
-            let at_server = |(_, request): &(&Key, &super::Request)| matches!(request.at, At::Server(_));
+            let at_server =
+                |(_, request): &(&Key, &super::Request)| matches!(request.at, At::Server(_));
             let mut open = requests.iter().filter(at_server);
             match (open.next(), open.next()) {
                 (Some((key, _)), None) => Some(key.clone()),

@@ -217,7 +217,8 @@ impl Beginning {
                 Event::Server(line) => {
                     let frame = self.frames.read(&line).ok();
                     let is_answer = frame.is_some_and(|frame| {
-                        frame.method.is_none() && frame.id.and_then(Key::parse).as_ref() == Some(key)
+                        frame.method.is_none()
+                            && frame.id.and_then(Key::parse).as_ref() == Some(key)
                     });
                     if is_answer {
                         return Some(line);
@@ -346,15 +347,13 @@ impl Beginning {
             rest.push(b'\n');
         }
         rest.extend(self.lines.rest().await);
-        let source = tokio::io::AsyncReadExt::chain(io::Cursor::new(rest), self.lines.into_source());
+        let source =
+            tokio::io::AsyncReadExt::chain(io::Cursor::new(rest), self.lines.into_source());
         let mut capabilities = found.get("capabilities").cloned().unwrap_or_default();
         without_tasks(&mut capabilities);
         let answer = introduction(&hello, found, &capabilities);
         Newer {
-            lines: LineReader::new(
-                Box::new(source),
-                self.manner.max_message.saturating_mul(2),
-            ),
+            lines: LineReader::new(Box::new(source), self.manner.max_message.saturating_mul(2)),
             back: self.back,
             input: self.input,
             output: self.output,
@@ -383,7 +382,11 @@ fn refusal(hello: &Hello, why: &str) -> Vec<u8> {
 /// What an answer to `server/discover` says.
 fn judge(answer: &Value) -> Found {
     let known = |versions: &Value| -> Option<Found> {
-        let versions: Vec<&str> = versions.as_array()?.iter().filter_map(Value::as_str).collect();
+        let versions: Vec<&str> = versions
+            .as_array()?
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
         if versions.contains(&MODERN) {
             return None;
         }
@@ -431,7 +434,10 @@ fn without_tasks(capabilities: &mut Value) {
     if let Some(all) = capabilities.as_object_mut() {
         all.remove("tasks");
     }
-    if let Some(extensions) = capabilities.get_mut("extensions").and_then(Value::as_object_mut) {
+    if let Some(extensions) = capabilities
+        .get_mut("extensions")
+        .and_then(Value::as_object_mut)
+    {
         extensions.remove(TASKS);
     }
 }

@@ -3,9 +3,7 @@
 //!
 //! Everything else, above all a call's arguments, stays as it is, byte for byte.
 
-use super::super::era::{
-    CAPABILITIES_META, CLIENT_META, LEVEL_META, MODERN, TASKS, VERSION_META,
-};
+use super::super::era::{CAPABILITIES_META, CLIENT_META, LEVEL_META, MODERN, TASKS, VERSION_META};
 use super::super::frame::FrameReader;
 use super::super::gateway::splice::{Edit, member, splice};
 use serde_json::{Map, Value, json};
@@ -112,7 +110,9 @@ impl Speaker {
         if !members.is_empty() {
             match (params, frame.params) {
                 (Some(params), _) => edits.push(opened(params, &members)),
-                (None, None) => edits.push(opened(line, &[("params".to_owned(), object(&members))])),
+                (None, None) => {
+                    edits.push(opened(line, &[("params".to_owned(), object(&members))]))
+                }
                 (None, Some(_)) => return Err("`params` is no object".to_owned()),
             }
         }
@@ -271,7 +271,11 @@ mod tests {
             r#"{{"id":1,"method":"tools/call","params":{{"name":"t", "arguments":{{"a":1.0,"a\u0062":[ ]}},"_meta":{{"progressToken":5,"{VERSION_META}":"2020-01-01","{CAPABILITIES_META}":{{"sampling":{{}},"tasks":{{}}}}}}}}}}"#
         );
         let (line, value) = composed(&own, &none);
-        assert!(String::from_utf8(line).unwrap().contains(r#""arguments":{"a":1.0,"a\u0062":[ ]}"#));
+        assert!(
+            String::from_utf8(line)
+                .unwrap()
+                .contains(r#""arguments":{"a":1.0,"a\u0062":[ ]}"#)
+        );
         let meta = &value["params"]["_meta"];
         assert_eq!(meta[VERSION_META], MODERN);
         assert_eq!(meta[CAPABILITIES_META], json!({"sampling": {}}));
@@ -291,10 +295,18 @@ mod tests {
             state: Some(br#""s\u0074""#),
         };
         let (raw, value) = composed(line, &extras);
-        assert_eq!(value["params"]["inputResponses"], json!({"a\"b": {"action": "accept"}}));
+        assert_eq!(
+            value["params"]["inputResponses"],
+            json!({"a\"b": {"action": "accept"}})
+        );
         assert_eq!(value["params"]["requestState"], "st");
-        assert!(String::from_utf8(raw).unwrap().contains(r#""requestState":"s\u0074""#));
-        let only = r#"{"id":1,"method":"prompts/get","params":{"requestState":"a","inputResponses":{}}}"#;
+        assert!(
+            String::from_utf8(raw)
+                .unwrap()
+                .contains(r#""requestState":"s\u0074""#)
+        );
+        let only =
+            r#"{"id":1,"method":"prompts/get","params":{"requestState":"a","inputResponses":{}}}"#;
         let (_, value) = composed(only, &Extras::default());
         assert_eq!(value["params"].as_object().unwrap().len(), 1);
     }
@@ -307,8 +319,7 @@ mod tests {
             r#"{"id":1,"method":"x","params":{"_meta":1}}"#,
             r#"{"id":1,"method":"x","params":{"_meta":{"a":1,"a":2}}}"#,
         ] {
-            let composed =
-                speaker().compose(&mut frames, line.as_bytes(), 7, &Extras::default());
+            let composed = speaker().compose(&mut frames, line.as_bytes(), 7, &Extras::default());
             assert!(composed.is_err(), "{line}");
         }
     }

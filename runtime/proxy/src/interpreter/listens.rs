@@ -19,9 +19,21 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// What can be listened for: what servers call it, and the notification.
 const KINDS: [(&str, &str, &str); 3] = [
-    ("tools", "toolsListChanged", "notifications/tools/list_changed"),
-    ("prompts", "promptsListChanged", "notifications/prompts/list_changed"),
-    ("resources", "resourcesListChanged", "notifications/resources/list_changed"),
+    (
+        "tools",
+        "toolsListChanged",
+        "notifications/tools/list_changed",
+    ),
+    (
+        "prompts",
+        "promptsListChanged",
+        "notifications/prompts/list_changed",
+    ),
+    (
+        "resources",
+        "resourcesListChanged",
+        "notifications/resources/list_changed",
+    ),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,7 +187,14 @@ impl Interpreter {
                 .map(|(&number, _)| number)
                 .collect();
             let again = what == What::Lists && std::mem::replace(&mut listens.listened, true);
-            (older, if again { listens.kinds.clone() } else { Vec::new() })
+            (
+                older,
+                if again {
+                    listens.kinds.clone()
+                } else {
+                    Vec::new()
+                },
+            )
         };
         self.close(&older);
         for (_, method) in missed {

@@ -124,7 +124,9 @@ pub(super) fn interpret(server: Ends, manner: Manner) -> (Output, Input, Questio
         let begun = Beginning::new(far, server, &manner, handover).run().await;
         if let Some(newer) = begun {
             let limit = manner.max_message;
-            Interpreter::new(&newer, manner, shared).run(newer, limit).await;
+            Interpreter::new(&newer, manner, shared)
+                .run(newer, limit)
+                .await;
         }
     });
     (Box::pin(speaking), Box::pin(hearing), questions)

@@ -55,7 +55,10 @@ impl Interpreter {
             let mut requests = self.requests.borrow_mut();
             let request = requests.get_mut(key).ok_or("asks about nothing")?;
             let line = request.line.clone().ok_or_else(|| {
-                format!("asks for something where it must not, or too much is under way to ask ({})", request.method)
+                format!(
+                    "asks for something where it must not, or too much is under way to ask ({})",
+                    request.method
+                )
             })?;
             request.rounds += 1;
             if request.rounds > MAX_ROUNDS {
@@ -127,11 +130,15 @@ impl Interpreter {
 
     /// The client did not answer in time.
     fn give_up(&self, key: &Key, rounds: u32) {
-        let waits = self.requests.borrow().get(key).is_some_and(|request| {
-            request.rounds == rounds && matches!(request.at, At::Client(_))
-        });
+        let waits =
+            self.requests.borrow().get(key).is_some_and(|request| {
+                request.rounds == rounds && matches!(request.at, At::Client(_))
+            });
         if waits {
-            self.fail(key, "the client did not give what the server asked for in time");
+            self.fail(
+                key,
+                "the client did not give what the server asked for in time",
+            );
         }
     }
 
@@ -149,7 +156,8 @@ impl Interpreter {
         };
         let all = {
             let mut requests = self.requests.borrow_mut();
-            let Some(At::Client(round)) = requests.get_mut(key).map(|request| &mut request.at) else {
+            let Some(At::Client(round)) = requests.get_mut(key).map(|request| &mut request.at)
+            else {
                 return;
             };
             round.open.remove(id);

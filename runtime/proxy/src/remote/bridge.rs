@@ -179,7 +179,9 @@ impl Bridge {
         }
         if let (Kind::Cancelled(key), None) = (&shape.kind, &*self.version.borrow()) {
             // In the newer version, hanging up is how a request is taken back.
-            let task = key.as_ref().and_then(|key| self.open.borrow_mut().remove(key));
+            let task = key
+                .as_ref()
+                .and_then(|key| self.open.borrow_mut().remove(key));
             if let Some(task) = task {
                 task.abort();
             }

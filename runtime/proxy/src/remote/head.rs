@@ -219,7 +219,10 @@ mod tests {
             "params": {"uri": "a://b", "_meta": {VERSION_META: "2026-07-28"}}});
         assert_eq!(
             said(&read, &json!([])).unwrap().unwrap(),
-            [pair("mcp-method", "resources/read"), pair("mcp-name", "a://b")]
+            [
+                pair("mcp-method", "resources/read"),
+                pair("mcp-name", "a://b")
+            ]
         );
         let old = json!({"id": 1, "method": "tools/call", "params": {"name": "x"}});
         assert!(said(&old, &json!([])).is_none());
@@ -240,7 +243,10 @@ mod tests {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(
             said,
-            [pair("mcp-param-n", "42"), pair("mcp-param-region", "=?base64?w7xiZXI=?=")]
+            [
+                pair("mcp-param-n", "42"),
+                pair("mcp-param-region", "=?base64?w7xiZXI=?=")
+            ]
         );
     }
 
@@ -258,7 +264,10 @@ mod tests {
             json!({"x-mcp-header": "A"}),
         ] {
             let tools = json!([{"name": "t", "inputSchema": schema}]);
-            assert!(said(&call("t", &json!({})), &tools).unwrap().is_err(), "{schema}");
+            assert!(
+                said(&call("t", &json!({})), &tools).unwrap().is_err(),
+                "{schema}"
+            );
         }
     }
 }

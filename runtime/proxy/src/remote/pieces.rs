@@ -67,7 +67,10 @@ mod tests {
             let mut pieces = Pieces::default();
             let mut all = pieces.feed(&text.as_bytes()[..at]);
             all.extend(pieces.feed(&text.as_bytes()[at..]));
-            let all: Vec<&str> = all.iter().map(|v| std::str::from_utf8(v).unwrap()).collect();
+            let all: Vec<&str> = all
+                .iter()
+                .map(|v| std::str::from_utf8(v).unwrap())
+                .collect();
             assert_eq!(all, expected, "{at}");
             assert_eq!(pieces.rest().unwrap(), b" {\"d\"");
         }

@@ -1,8 +1,8 @@
 //! Requests of clients that have no sessions.
 
 use super::super::super::denial::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
-use super::super::super::era::MISSING_CAPABILITY;
 use super::super::super::envelope::{FromClient, Id};
+use super::super::super::era::MISSING_CAPABILITY;
 use super::super::super::frame::{FrameReader, text};
 use super::super::hello::VERSIONS;
 use super::super::splice::member;
