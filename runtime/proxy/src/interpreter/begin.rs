@@ -319,25 +319,41 @@ impl Beginning {
             said.extend_from_slice(line);
             said.push(b'\n');
         }
-        for line in std::mem::take(&mut self.waiting) {
-            if self.write(&line).await.is_err() {
-                break;
-            }
+        let mut rest = Vec::new();
+        for line in self.waiting.drain(..) {
+            rest.extend_from_slice(&line);
+            rest.push(b'\n');
         }
         loop {
-            let rest = self.lines.rest().await;
+            let (more, ended) = self.lines.rest().await;
+            rest.extend(more);
+            self.closed |= ended;
             // From here to the end nothing is waited for, so nothing can be said.
-            if rest.is_empty() || self.input.write_all(&rest).await.is_err() {
+            if rest.is_empty() || self.pour(&rest).await.is_err() {
                 break;
             }
-            let _ = self.input.flush().await;
+            rest.clear();
         }
-        if self.closed {
-            let _ = self.input.shutdown().await;
+        // A client's side that has said its last does not come for it: it is dropped.
+        let input = (!self.closed).then_some(self.input);
+        said.extend(self.output.rest().await.0);
+        self.handover.leave(input, said, self.output.into_source());
+    }
+
+    /// Writes to the server, and goes on reading what it says: it may not read while it
+    /// is not read.
+    async fn pour(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        let mut heard = true;
+        while !bytes.is_empty() {
+            tokio::select! {
+                written = self.input.write(bytes) => match written? {
+                    0 => return Err(io::ErrorKind::WriteZero.into()),
+                    count => bytes = bytes.get(count..).unwrap_or_default(),
+                },
+                read = self.output.more(), if heard => heard = read.is_ok_and(|read| read > 0),
+            }
         }
-        said.extend(self.output.rest().await);
-        self.handover
-            .leave(self.input, said, self.output.into_source());
+        self.input.flush().await
     }
 
     async fn newer(mut self, hello: Hello, found: &Value) -> Newer {
@@ -346,7 +362,7 @@ impl Beginning {
             rest.extend_from_slice(&line);
             rest.push(b'\n');
         }
-        rest.extend(self.lines.rest().await);
+        rest.extend(self.lines.rest().await.0);
         let source =
             tokio::io::AsyncReadExt::chain(io::Cursor::new(rest), self.lines.into_source());
         let mut capabilities = found.get("capabilities").cloned().unwrap_or_default();

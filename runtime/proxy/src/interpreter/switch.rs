@@ -4,7 +4,7 @@
 //! What the interpreter hands over is whole: it has read nothing that it keeps.
 
 use super::super::unix::{Input, Output};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -16,13 +16,15 @@ use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, ReadHalf, WriteHal
 pub(super) struct Handover {
     input: RefCell<Option<Output>>,
     output: RefCell<Option<(Vec<u8>, Input)>>,
+    /// Nobody will say anything any more.
+    said_all: Cell<bool>,
 }
 
 impl Handover {
     /// Leaves the server's streams. `said` is what the server has said that nobody has
     /// heard yet. The pipe's other end has to be dropped after this.
-    pub(super) fn leave(&self, input: Output, said: Vec<u8>, output: Input) {
-        self.input.replace(Some(input));
+    pub(super) fn leave(&self, input: Option<Output>, said: Vec<u8>, output: Input) {
+        self.input.replace(input.filter(|_| !self.said_all.get()));
         self.output.replace(Some((said, output)));
     }
 }
@@ -57,6 +59,14 @@ pub(super) fn switch(pipe: DuplexStream, handover: &Rc<Handover>) -> (Speaking, 
         handover: Rc::clone(handover),
     };
     (speaking, hearing)
+}
+
+impl Drop for Speaking {
+    /// The server's input ends with this, also if it was left here and not taken.
+    fn drop(&mut self) {
+        self.handover.said_all.set(true);
+        self.handover.input.take();
+    }
 }
 
 impl Speaking {

@@ -50,7 +50,7 @@ impl Client {
 fn pace() -> Pace {
     Pace {
         discover: Duration::from_millis(100),
-        answers: Duration::from_millis(200),
+        answers: Duration::from_millis(700),
         first_pause: Duration::from_millis(10),
     }
 }
@@ -301,7 +301,8 @@ fn a_server_that_does_not_survive_the_question_is_started_again() {
             };
             client.send(&hello()).await;
             assert_eq!(client.line().await.unwrap(), hello().to_string());
-            client.input.shutdown().await.unwrap();
+            // Nobody holds on to what it hears.
+            client.input = Box::pin(tokio::io::sink());
             assert_eq!(client.line().await, None);
             let mut never = super::super::stop::Stop::new(std::future::pending::<()>());
             let ended = link.far.end(SOON, &mut never).await;
