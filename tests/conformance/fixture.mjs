@@ -179,6 +179,7 @@ const newer = {
     if (capabilities.sampling) asked.sample_input = sample("Sample request", 50);
     return Object.keys(asked).length > 0 ? needs(asked, { kind: "capabilities" }) : text("nothing can be asked");
   },
+  test_custom_header: (call) => text(`region: ${call.arguments.region}`),
   test_missing_capability({ capabilities }) {
     if (capabilities.sampling) return text("sampling is there");
     throw new Failure(-32021, "sampling is needed", { requiredCapabilities: { sampling: {} } }, 400);
@@ -226,6 +227,7 @@ function listed(tools) {
   const schemas = {
     json_schema_2020_12_tool: SCHEMA_2020,
     test_sampling: object({ prompt: string() }, ["prompt"]),
+    test_custom_header: object({ region: { type: "string", "x-mcp-header": "Region" } }),
     test_elicitation: object({ message: string() }, ["message"]),
   };
   return Object.keys(tools).map((name) => ({ name, description: `For the suite: ${name}`, inputSchema: schemas[name] ?? object() }));
@@ -303,6 +305,13 @@ function wrong(headers, message) {
   if (headers["mcp-method"]?.trim() !== method) return new Failure(-32020, "Mcp-Method and the body do not agree");
   const named = { "tools/call": params.name, "prompts/get": params.name, "resources/read": params.uri };
   if (Object.hasOwn(named, method) && decode(headers["mcp-name"]?.trim()) !== named[method]) return new Failure(-32020, "Mcp-Name and the body do not agree");
+  if (method === "tools/call" && params.name === "test_custom_header") {
+    const body = params.arguments?.region ?? undefined;
+    const header = headers["mcp-param-region"]?.trim();
+    const coded = header?.startsWith("=?base64?") && header.endsWith("?=") ? header.slice(9, -2) : undefined;
+    const valid = coded === undefined || Buffer.from(coded, "base64").toString("base64") === coded;
+    if (!valid || decode(header) !== body) return new Failure(-32020, "Mcp-Param-Region and the body do not agree");
+  }
   return id === undefined ? new Failure(-32600, "there are no notifications") : undefined;
 }
 

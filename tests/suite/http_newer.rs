@@ -250,6 +250,19 @@ fn a_client_without_a_session_is_asked_in_the_answer() {
         text(&ask(&alice, "tools/call", &tool, &able).send("4")),
         "able"
     );
+    // Headers of parameters have to agree with them.
+    let region = json!({"name": "far__region", "arguments": {"region": "us"}});
+    let marked = |value: &str| {
+        let asked = ask(&alice, "tools/call", &region, &able);
+        asked.with("Mcp-Param-Region", value).send("4")
+    };
+    assert_eq!(text(&marked("us")), r#"{"region":"us"}"#);
+    assert_eq!(text(&marked("=?base64?dXM=?=")), r#"{"region":"us"}"#);
+    for wrong in ["eu", "=?base64?dXM?=", ""] {
+        let reply = marked(wrong);
+        let code = reply.last()["error"]["code"].clone();
+        assert_eq!((reply.status, code), (400, json!(-32020)), "{wrong}");
+    }
     // Prompts, too.
     let mut prompt = json!({"name": "far__hello"});
     let reply = ask(&alice, "prompts/get", &prompt, &able).send("5").last();

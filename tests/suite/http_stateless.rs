@@ -68,7 +68,7 @@ impl Ask<'_> {
             .open("POST", "/mcp", &self.pairs(), &self.body(id))
     }
 
-    fn with(mut self, header: &str, value: &str) -> Self {
+    pub(super) fn with(mut self, header: &str, value: &str) -> Self {
         self.headers.retain(|(name, _)| name != header);
         self.headers.push((header.to_owned(), value.to_owned()));
         self

@@ -1,13 +1,14 @@
 //! The headers that repeat what a message of the newer protocol says, for those who do not
 //! read bodies.
 //!
-//! They are made of the body itself, so the two always agree.
+//! Towards servers they are made of the body itself, so the two always agree. What agents say
+//! is held against the body.
 
 use super::super::era::VERSION_META;
 use super::super::frame::{FrameReader, text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use hyper::header::{HeaderName, HeaderValue};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
 
@@ -28,7 +29,7 @@ type Marks = Option<Vec<(HeaderName, Vec<String>)>>;
 
 /// What is to be repeated of the calls of each tool that has anything to repeat.
 #[derive(Debug, Default)]
-pub(super) struct Repeats(HashMap<String, Marks>);
+pub(in super::super) struct Repeats(HashMap<String, Marks>);
 
 /// The version that a message names, and its headers. `None`: it is of an older version.
 pub(super) fn head(
@@ -70,17 +71,36 @@ pub(super) fn head(
 
 fn repeated(marks: &[(HeaderName, Vec<String>)], arguments: &Value) -> Head {
     let one = |(name, path): &(HeaderName, Vec<String>)| {
-        let value = path
-            .iter()
-            .try_fold(arguments, |value, key| value.as_object()?.get(key))?;
-        let text = match value {
-            Value::String(text) => text.clone(),
-            Value::Bool(_) | Value::Number(_) => value.to_string(),
-            _ => return None,
-        };
-        Some((name.clone(), encoded(&text)?))
+        Some((name.clone(), encoded(&value_at(path, arguments)?)?))
     };
     marks.iter().filter_map(one).collect()
+}
+
+/// The value that a header repeats, as a text. `None`: there is none to repeat.
+fn value_at(path: &[String], arguments: &Value) -> Option<String> {
+    let value = path
+        .iter()
+        .try_fold(arguments, |value, key| value.as_object()?.get(key))?;
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// What a header says. `None` if it is coded in no way that there is.
+pub(in super::super) fn decoded(header: &str) -> Option<String> {
+    let coded = header.strip_prefix("=?base64?");
+    match coded.and_then(|rest| rest.strip_suffix("?=")) {
+        Some(coded) => String::from_utf8(STANDARD.decode(coded).ok()?).ok(),
+        None => Some(header.to_owned()),
+    }
+}
+
+/// Whether a header says the same as the body; numbers may be spelled in another way.
+fn agrees(header: &str, body: &str) -> bool {
+    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+    header == body || number(header).is_some_and(|header| number(body) == Some(header))
 }
 
 /// A text as a header: as it is, if every reader takes it alike.
@@ -97,8 +117,36 @@ fn encoded(text: &str) -> Option<HeaderValue> {
 }
 
 impl Repeats {
+    /// Holds the headers of a call against its arguments, as far as the tool is known.
+    /// Err: the header that does not agree.
+    pub(in super::super) fn check(
+        &self,
+        tool: &str,
+        arguments: &Value,
+        headers: &HeaderMap,
+    ) -> Result<(), HeaderName> {
+        let Some(Some(marks)) = self.0.get(tool) else {
+            return Ok(());
+        };
+        for (name, path) in marks {
+            let mut said = headers.get_all(name).iter();
+            let agree = match (said.next(), said.next(), value_at(path, arguments)) {
+                (None, None, None) => true,
+                (Some(header), None, Some(body)) => {
+                    let header = header.to_str().ok().and_then(|text| decoded(text.trim()));
+                    header.is_some_and(|header| agrees(&header, &body))
+                }
+                _ => false,
+            };
+            if !agree {
+                return Err(name.clone());
+            }
+        }
+        Ok(())
+    }
+
     /// Takes note of the tools of one page.
-    pub(super) fn note(&mut self, result: &[u8]) {
+    pub(in super::super) fn note(&mut self, result: &[u8]) {
         let Ok(result) = serde_json::from_slice::<Value>(result) else {
             return;
         };
@@ -247,6 +295,42 @@ mod tests {
                 pair("mcp-param-n", "42"),
                 pair("mcp-param-region", "=?base64?w7xiZXI=?=")
             ]
+        );
+    }
+
+    #[test]
+    fn what_agents_say_is_held_against_the_arguments() {
+        let mut repeats = Repeats::default();
+        let tools = json!({"tools": [{"name": "t", "inputSchema": {"properties": {
+            "a": {"type": "string", "x-mcp-header": "A"}, "n": {"type": "integer", "x-mcp-header": "N"}}}}]});
+        repeats.note(tools.to_string().as_bytes());
+        let check = |pairs: &[(&'static str, &str)], arguments: Value| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in pairs {
+                headers.append(*name, HeaderValue::from_str(value).unwrap());
+            }
+            repeats.check("t", &arguments, &headers).is_ok()
+        };
+        let (a, n) = ("mcp-param-a", "mcp-param-n");
+        assert!(check(&[(a, "x"), (n, "42.0")], json!({"a": "x", "n": 42})));
+        assert!(check(&[(a, "=?base64?SGVsbG8=?=")], json!({"a": "Hello"})));
+        assert!(check(&[], json!({"a": null})));
+        for (pairs, arguments) in [
+            (&[][..], json!({"a": "x"})),
+            (&[(a, "x")], json!({})),
+            (&[(a, "x")], json!({"a": "y"})),
+            (&[(a, "x"), (a, "x")], json!({"a": "x"})),
+            (&[(a, "=?base64?SGVsbG8?=")], json!({"a": "Hello"})),
+            (&[(a, "=?base64?SGVs!!!bG8=?=")], json!({"a": "Hello"})),
+            (&[(a, "SGVsbG8=")], json!({"a": "Hello"})),
+            (&[(n, "43")], json!({"n": 42})),
+        ] {
+            assert!(!check(pairs, arguments.clone()), "{pairs:?} {arguments}");
+        }
+        assert!(
+            repeats
+                .check("other", &json!({"a": "x"}), &HeaderMap::new())
+                .is_ok()
         );
     }
 

@@ -9,6 +9,8 @@ mod head;
 mod pieces;
 mod sse;
 
+pub(super) use head::{Repeats, decoded};
+
 use super::stop::Stop;
 use super::unix::{Input, Output};
 use bridge::Bridge;

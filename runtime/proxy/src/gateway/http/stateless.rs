@@ -10,7 +10,7 @@ use super::answers::{self, Answer};
 use super::hall::{Hall, NoSeat};
 use super::modern::{
     Again, Facts, MODERN, Modern, Refusal, UNSUPPORTED_VERSION, Wrong, discovered, raw_token,
-    respell,
+    repeats_agree, respell,
 };
 use super::requests::{SOON, Stop, no_seat};
 use super::seat::Seat;
@@ -202,6 +202,11 @@ async fn request(
     let plain: Map<String, Value> = params
         .and_then(|raw| serde_json::from_slice(raw).ok())
         .unwrap_or_default();
+    if facts.method == "tools/call"
+        && let Err(wrong) = repeats_agree(&modern.repeats.borrow(), asked.headers, &plain)
+    {
+        return Ok(turned_away(id, &wrong));
+    }
     let digest = digest(&facts.method, &plain);
     if plain.contains_key("requestState") {
         let nothing = Map::new();

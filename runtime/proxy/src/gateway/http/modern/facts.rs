@@ -11,10 +11,9 @@ use super::super::super::super::era::{
 };
 use super::super::super::super::frame::{FrameReader, text};
 use super::super::guard::only;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use crate::remote::{Repeats, decoded};
 use hyper::header::{HeaderMap, HeaderName};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Where a client says which of its conversations a request belongs to.
 const CONVERSATION_META: &str = "bouncer/conversation";
@@ -188,6 +187,22 @@ impl Facts {
     }
 }
 
+/// Holds the headers of a call against its arguments, as far as its tool is known.
+pub(in super::super) fn repeats_agree(
+    repeats: &Repeats,
+    headers: &HeaderMap,
+    params: &Map<String, Value>,
+) -> Result<(), Wrong> {
+    let nothing = Value::Null;
+    let tool = params.get("name").and_then(Value::as_str);
+    let arguments = params.get("arguments").unwrap_or(&nothing);
+    let checked = repeats.check(tool.unwrap_or_default(), arguments, headers);
+    checked.or_else(|name| {
+        let why = format!("the header `{name}` does not agree with the arguments");
+        wrong(HEADER_MISMATCH, why)
+    })
+}
+
 /// Holds a header against what the body says.
 fn agree(
     headers: &HeaderMap,
@@ -203,14 +218,10 @@ fn agree(
             ),
         );
     };
-    let header = match header.strip_prefix("=?base64?").filter(|_| encoded) {
-        Some(rest) => {
-            let text = rest
-                .strip_suffix("?=")
-                .and_then(|coded| STANDARD.decode(coded).ok());
-            text.and_then(|text| String::from_utf8(text).ok())
-        }
-        None => Some(header.to_owned()),
+    let header = if encoded {
+        decoded(header)
+    } else {
+        Some(header.to_owned())
     };
     if header.is_some() && header.as_deref() == body {
         return Ok(());

@@ -9,7 +9,7 @@ mod results;
 mod rounds;
 
 pub(super) use super::super::super::era::{MODERN, UNSUPPORTED_VERSION};
-pub(super) use facts::{Facts, Wrong, version};
+pub(super) use facts::{Facts, Wrong, repeats_agree, version};
 pub(super) use results::discovered;
 pub(super) use rounds::{Again, Modern, Refusal};
 

@@ -14,6 +14,7 @@ use super::results;
 use crate::gateway::front::{About, Abouts};
 use crate::gateway::routes::number;
 use crate::gateway::splice::splice;
+use crate::remote::Repeats;
 use serde_json::{Map, Value, json};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -75,6 +76,8 @@ pub(in super::super) struct Modern {
     patience: Duration,
     /// What questions are about, where that is known.
     abouts: Abouts,
+    /// What calls have to say in headers, as far as the client has listed tools.
+    pub repeats: RefCell<Repeats>,
     /// Questions that were asked together, until all have come.
     gathered: RefCell<HashMap<Key, Vec<Question>>>,
 }
@@ -114,6 +117,7 @@ impl Modern {
             introduction: OnceCell::new(),
             patience: patience + LATE,
             abouts: Abouts::default(),
+            repeats: RefCell::default(),
             gathered: RefCell::default(),
         }
     }
@@ -391,6 +395,11 @@ impl Modern {
         let Some(answer) = results::answer(frames, line, &open.id, &open.facts) else {
             return;
         };
+        if open.facts.method == "tools/list"
+            && let Some(result) = frames.read(&answer).ok().and_then(|frame| frame.result)
+        {
+            self.repeats.borrow_mut().note(result);
+        }
         if let Some(sender) = open.sender {
             sender.send(answer, true);
         } else if let Some(state) = open.state
