@@ -1,17 +1,17 @@
 //! `bouncer gateway`: one checkpoint in front of all servers that the policy names.
 
 use super::reload;
-use super::run::{audit_log, desk, kept, metrics, note};
+use super::run::{audit_log, desk, kept, metrics, note, shared_budgets};
 use crate::cli::{GatewayArgs, ListenArgs, PolicySource};
 use crate::output::{Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
 use bouncer_proxy::{
     Changes, Endpoint, Gateway, HttpGateway, HttpServer, Limits, Listen, Metrics, Opened, Patience,
-    ServerCommand, Settings, Tokens, conversation_id,
+    ServerCommand, Settings, TlsFiles, Tokens, conversation_id,
 };
 use bouncer_runtime::audit;
-use bouncer_runtime::gate::Gate;
+use bouncer_runtime::gate::{Gate, SharedTally};
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::plan::format::ServerEntry;
 use bouncer_runtime::tools::Lock;
@@ -39,6 +39,7 @@ pub fn command(args: GatewayArgs) -> Outcome {
     let changes = reload::watch(&policy, args.tools.as_deref(), &plan);
     let metrics = metrics(&args.metrics)?;
     let kept = kept(&args.audit);
+    let tally = shared_budgets(&args.budgets)?;
     let audit = args
         .audit
         .audit
@@ -48,7 +49,8 @@ pub fn command(args: GatewayArgs) -> Outcome {
         .or_else(|| source::beside(&plan, &policy, |meta| &meta.approval_path));
     let common = Common {
         plan,
-        limit: (args.provenance_limit as usize) << 20,
+        limit: args.provenance_limit,
+        tally,
         lock,
         audit,
         kept,
@@ -66,7 +68,9 @@ pub fn command(args: GatewayArgs) -> Outcome {
 /// What a gateway is made of, however its agents reach it.
 struct Common {
     plan: Plan,
-    limit: usize,
+    /// How much a conversation remembers, in MiB.
+    limit: Option<u32>,
+    tally: Option<SharedTally>,
     lock: Option<Lock>,
     audit: Option<PathBuf>,
     kept: audit::Options,
@@ -83,7 +87,10 @@ fn over_stdio(common: Common) -> Outcome {
     let desk = desk(&plan, common.approvals, conversation);
     announce(&common.servers, &plan, &path);
     let mut gate = Gate::new(plan);
-    gate.limit_provenance(common.limit);
+    gate.limit_provenance_to(common.limit);
+    if let Some(tally) = common.tally {
+        gate.share_budgets(tally);
+    }
     let gateway = Gateway {
         gate,
         lock: common.lock,
@@ -117,6 +124,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
     let Common {
         plan,
         limit,
+        tally,
         lock,
         audit,
         kept,
@@ -126,7 +134,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         metrics,
     } = common;
     // What would fail for every conversation fails at once.
-    let (path, _) = audit_log(audit.clone(), &kept, &conversation_id(), &plan)?;
+    let (path, own) = audit_log(audit.clone(), &kept, &conversation_id(), &plan)?;
     announce(&servers, &plan, &path);
     let open = Box::new(move |conversation: &str, plan: &Plan| {
         let (_, audit) = audit_log(audit.clone(), &kept, conversation, plan).map_err(
@@ -137,7 +145,10 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         )?;
         let desk = desk(plan, approvals.clone(), conversation.to_owned());
         let mut gate = Gate::new(plan.clone());
-        gate.limit_provenance(limit);
+        gate.limit_provenance_to(limit);
+        if let Some(tally) = &tally {
+            gate.share_budgets(SharedTally::clone(tally));
+        }
         Ok(Opened { gate, audit, desk })
     });
     let address = listen.address;
@@ -145,6 +156,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         listen,
         plan,
         open,
+        audit: own,
         lock,
         servers,
         settings: Settings::default(),
@@ -183,6 +195,8 @@ fn listen(args: &ListenArgs) -> Result<Option<Listen>, Failure> {
     };
     Ok(Some(Listen {
         address,
+        tls: (args.tls_cert.clone().zip(args.tls_key.clone()))
+            .map(|(certificate, key)| TlsFiles { certificate, key }),
         tokens,
         hosts: args.allow_host.clone(),
         origins: args.allow_origin.clone(),

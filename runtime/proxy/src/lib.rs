@@ -7,6 +7,7 @@
 //! first. Knows nothing of how a plan is made or loaded.
 
 pub mod approvals;
+mod budgets;
 mod calls;
 mod conduct;
 mod denial;
@@ -42,8 +43,11 @@ mod table;
 mod unix;
 mod upstream;
 
+pub use budgets::{BudgetsError, SharedBudgets};
 pub use desk::Desk;
-pub use gateway::{Gateway, HttpGateway, Limits, Listen, Opened, Opener, Patience, Tokens};
+pub use gateway::{
+    Gateway, HttpGateway, Limits, Listen, Opened, Opener, Patience, TlsFiles, Tokens,
+};
 pub use inspect::{InspectError, inspect};
 pub use link::Endpoint;
 pub use mediator::Settings;

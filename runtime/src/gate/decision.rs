@@ -41,6 +41,8 @@ pub(super) enum Cause<'a> {
         at: Option<&'a Pos>,
     },
     Rate(&'a RateLimit),
+    /// Attempts are counted together with others', and that cannot be done.
+    Uncounted,
     Constraint(&'a Constraint),
     Rule {
         rule: &'a Rule,
@@ -176,6 +178,7 @@ impl<'a> Decision<'a> {
             Cause::Changed => "pinning.changed",
             Cause::MaxCalls { .. } => "budget.max_calls",
             Cause::Rate(_) => "budget.rate",
+            Cause::Uncounted => "budget.uncounted",
             Cause::Constraint(constraint) => {
                 if constraint.kind.get() == 0 {
                     "constraint.path"
@@ -208,6 +211,7 @@ impl<'a> Decision<'a> {
             | Cause::Malformed(_)
             | Cause::Corrupt
             | Cause::Unpinned
+            | Cause::Uncounted
             | Cause::Changed => None,
             Cause::MaxCalls { at, .. }
             | Cause::Confirm { at }
@@ -331,6 +335,10 @@ impl fmt::Display for Reason<'_, '_> {
                 rate.count.get(),
                 Duration(rate.window_ms.get())
             ),
+            Cause::Uncounted => write!(
+                f,
+                "attempts of tool {tool} cannot be counted: the file of shared budgets cannot be used"
+            ),
             Cause::Constraint(constraint) if constraint.kind.get() == 0 => {
                 write!(
                     f,
@@ -443,11 +451,18 @@ fn bounded_note(f: &mut fmt::Formatter<'_>, bounded: bool) -> fmt::Result {
 /// Names where a value came from.
 fn from(f: &mut fmt::Formatter<'_>, origin: Option<&Origin<'_>>) -> fmt::Result {
     let Some(origin) = origin else { return Ok(()) };
-    write!(f, " (in the output of {}", Quoted(origin.tool))?;
+    let of = if origin.call > 0 {
+        "the output of "
+    } else {
+        ""
+    };
+    write!(f, " (in {of}{}", Quoted(origin.tool))?;
     if let Some(server) = origin.server {
         write!(f, " of server {}", Quoted(server))?;
     }
-    write!(f, ", call {}", origin.call)?;
+    if origin.call > 0 {
+        write!(f, ", call {}", origin.call)?;
+    }
     if !origin.field.is_empty() {
         write!(f, ", field {}", Quoted(origin.field))?;
     }

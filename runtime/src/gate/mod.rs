@@ -15,6 +15,7 @@ mod hidden;
 mod reload;
 mod rows;
 mod scratch;
+mod shared;
 mod sink;
 mod tool;
 mod walk;
@@ -23,6 +24,7 @@ pub use call::{Call, CallError, CallMessage};
 pub use conversation::{Conversation, DEFAULT_PROVENANCE_LIMIT};
 pub use decision::{Approvable, Decision, Permit, Position, Question};
 pub use grounds::{Grounds, Seen};
+pub use shared::{SharedTally, Tallied, Tally};
 
 use crate::Label;
 use crate::plan::{Corrupt, Plan};
@@ -43,6 +45,8 @@ pub struct Gate {
     names: HashMap<String, u32, Seeded>,
     /// About how many bytes a conversation remembers of what it reads.
     provenance_limit: usize,
+    /// What further conversations count their attempts in, beside themselves.
+    tally: Option<SharedTally>,
     /// Whether any server's tools were ever pinned. Before that every tool that a call
     /// names counts as pinned: there is nothing to hold it against.
     listed: bool,
@@ -73,12 +77,21 @@ impl Gate {
         // A loaded plan cannot fail here; if it did, decisions fail closed as well.
         let heuristics = tool::heuristics(plan.tables()).unwrap_or_default();
         let rows_always = hidden::always(plan.tables()).unwrap_or_default();
+        let said = plan
+            .tables()
+            .meta()
+            .map_or(0, |meta| meta.provenance_limit.get());
+        let provenance_limit = match said {
+            0 => DEFAULT_PROVENANCE_LIMIT,
+            mib => usize::from(mib) << 20,
+        };
         Self {
             plan,
             heuristics,
             tools: Vec::new(),
             names: HashMap::default(),
-            provenance_limit: DEFAULT_PROVENANCE_LIMIT,
+            provenance_limit,
+            tally: None,
             listed: false,
             definitions: HashMap::default(),
             rows_always,
@@ -158,9 +171,23 @@ impl Gate {
     }
 
     /// Sets about how many bytes each further conversation remembers of what it reads,
-    /// with all that is needed to find it again. What is forgotten is unproven again.
+    /// with all that is needed to find it again, whatever the plan says. What is forgotten
+    /// is unproven again.
     pub const fn limit_provenance(&mut self, bytes: usize) {
         self.provenance_limit = bytes;
+    }
+
+    /// The same, in MiB, where a user said something.
+    pub const fn limit_provenance_to(&mut self, mib: Option<u32>) {
+        if let Some(mib) = mib {
+            self.limit_provenance((mib as usize) << 20);
+        }
+    }
+
+    /// Has further conversations count their attempts of tools with budgets together with
+    /// all others that have the same tally. See [`Tally`].
+    pub fn share_budgets(&mut self, tally: SharedTally) {
+        self.tally = Some(tally);
     }
 
     /// A fresh conversation: no budget used, nothing approved, nothing recorded.
@@ -168,6 +195,9 @@ impl Gate {
     pub fn conversation(&self) -> Conversation {
         let mut fresh = Conversation::new(self.plan.tables(), self.provenance_limit);
         fresh.generation = self.generation;
+        if let Some(tally) = &self.tally {
+            fresh.share_budgets(SharedTally::clone(tally));
+        }
         fresh
     }
 
@@ -179,8 +209,8 @@ impl Gate {
 
     /// Judges a call. `now_ms` is a monotonic clock in milliseconds; it only matters
     /// to rates. Does not touch the heap once the conversation has seen the tools and
-    /// arguments of that size; `sql()` views, `resolve_symlinks` and calls within calls are
-    /// the exceptions.
+    /// arguments of that size; `sql()` views, `resolve_symlinks`, calls within calls and
+    /// budgets that are shared are the exceptions.
     pub fn decide<'a>(
         &'a self,
         conversation: &'a mut Conversation,
@@ -238,6 +268,45 @@ impl Gate {
         tool::find_contract(tables, &tool::full_name(server, tool), tool)
             .and_then(|contract| tool::output_labels(tables, contract, self.heuristics.as_ref()))
             .unwrap_or_else(|_| OutputLabels::all(Label::Untrusted))
+    }
+
+    /// Records how a server describes its tools, before the agent sees it. It is observed:
+    /// whoever chose the server has not read every word of it, but nobody who writes a mail
+    /// writes there either. Only what vouches or taints changes, no number of a call.
+    pub fn record_definitions(
+        &self,
+        conversation: &mut Conversation,
+        server: Option<&str>,
+        tools: &[ToolDefinition],
+    ) {
+        let source = Source {
+            server,
+            tool: "tools/list",
+            call: 0,
+        };
+        for tool in tools {
+            conversation
+                .provenance
+                .record_observed(&source, &tool.name, &tool.json);
+        }
+    }
+
+    /// Records how a server introduces itself: the result of `initialize`. As observed
+    /// as its tools' descriptions are.
+    pub fn record_introduction(
+        &self,
+        conversation: &mut Conversation,
+        server: Option<&str>,
+        introduction: &serde_json::Value,
+    ) {
+        let source = Source {
+            server,
+            tool: "initialize",
+            call: 0,
+        };
+        conversation
+            .provenance
+            .record_observed(&source, "", introduction);
     }
 
     /// Records text that reached the agent by another way than a tool's result, such

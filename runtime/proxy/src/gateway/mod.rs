@@ -20,7 +20,7 @@ pub(super) mod splice;
 #[cfg(test)]
 mod tests;
 
-pub use http::{HttpGateway, Limits, Listen, Opened, Opener, Tokens};
+pub use http::{HttpGateway, Limits, Listen, Opened, Opener, TlsFiles, Tokens};
 
 use super::desk::Desk;
 use super::interpreter::Order;

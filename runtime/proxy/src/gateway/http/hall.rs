@@ -13,8 +13,10 @@ use super::modern::Modern;
 use super::seat::Seat;
 use super::{Limits, Opener};
 use crate::conversation_id;
+use bouncer_runtime::audit::Audit;
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::tools::Lock;
+use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -51,6 +53,33 @@ pub(super) struct Hall {
 pub(super) struct Judging {
     pub plan: Plan,
     pub lock: Option<Lock>,
+    /// Where is logged what belongs to no conversation.
+    pub audit: Audit,
+}
+
+impl Judging {
+    /// Takes a change over for conversations to come. Gives the word for it, the sentence
+    /// and what else a line of the log has.
+    fn take(&mut self, change: &Change) -> (&'static str, String, Vec<(&'static str, Value)>) {
+        match change {
+            Change::Plan(plan) => {
+                let (before, now) = (self.plan.short_digest(), plan.short_digest());
+                self.plan = (**plan).clone();
+                self.audit.set_plan(&now);
+                let why = format!("plan {now} judges from now on, in the place of {before}");
+                ("reloaded", why, vec![("before", before.into())])
+            }
+            Change::Lock(lock) => {
+                let why = format!("{} accepted tools were read anew", lock.tools.len());
+                self.lock = Some(lock.clone());
+                ("reloaded", why, Vec::new())
+            }
+            Change::Failed(why) => {
+                let why = format!("{why}; what was in force before goes on");
+                ("reload_failed", why, Vec::new())
+            }
+        }
+    }
 }
 
 /// Why there is no conversation.
@@ -185,16 +214,25 @@ impl Hall {
     /// Takes over changes for all conversations, and for those to come.
     pub(super) async fn follow(&self, mut changes: Changes) {
         while let Some(change) = changes.next().await {
-            match &change {
-                Change::Plan(plan) => {
-                    self.metrics.plan(&plan.short_digest());
-                    self.judging.borrow_mut().plan = (**plan).clone();
-                }
-                Change::Lock(lock) => self.judging.borrow_mut().lock = Some(lock.clone()),
-                Change::Failed(why) => note(format_args!("{}", visible(why))),
-            }
+            let judging = &mut *self.judging.borrow_mut();
+            let (word, why, more) = judging.take(&change);
+            self.metrics.plan(&judging.plan.short_digest());
             let told = |watcher: &Watcher| watcher.report(change.clone());
             self.watchers.borrow_mut().retain(told);
+            if !self.watchers.borrow().is_empty() {
+                // Each conversation says so, and writes it down.
+                continue;
+            }
+            note(format_args!("{}", visible(&why)));
+            self.metrics.reload(word == "reloaded");
+            if let Err(error) = judging.audit.event(word, &why, &more) {
+                self.metrics.audit_error();
+                let error = error.to_string();
+                note(format_args!(
+                    "the audit log cannot be written: {}",
+                    visible(&error)
+                ));
+            }
         }
     }
 
