@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 fn far(peer: &HttpPeer) -> String {
     format!(
-        "version: 1\npacks: []\nheuristics: false\naudit: {{path: audit.jsonl}}\ntools:\n  far__echo: {{exfiltrating: true, sink_params: [to]}}\n  far__ask_all: {{max_calls: 2}}\nrules:\n  - {{tool: far__hang, action: deny, reason: not that one}}\n  - {{tool: '*', action: allow}}\nservers:\n  far: {{url: '{}'}}\n",
+        "version: 1\npacks: []\nheuristics: false\naudit: {{path: audit.jsonl}}\ntools:\n  far__ask_all: {{max_calls: 2}}\nrules:\n  - {{tool: far__hang, action: deny, reason: not that one}}\n  - {{tool: '*', action: allow}}\nservers:\n  far: {{url: '{}'}}\n",
         peer.url()
     )
 }
@@ -301,7 +301,8 @@ fn a_client_without_a_session_is_asked_in_the_answer() {
 #[test]
 fn what_a_server_asks_is_not_trusted() {
     let peer = HttpPeer::newer();
-    let gateway = Listening::start(&far(&peer), &[]);
+    let sink = "tools:\n  far__echo: {exfiltrating: true, sink_params: [to]}\n";
+    let gateway = Listening::start(&far(&peer).replace("tools:\n", sink), &[]);
     let client = gateway.client(None);
     until_tools(&client, TOOLS.len());
     let able = every_capability();
