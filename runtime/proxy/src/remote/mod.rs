@@ -5,7 +5,11 @@
 
 mod bridge;
 mod exchange;
+mod head;
+mod pieces;
 mod sse;
+
+pub(super) use head::{Repeats, decoded};
 
 use super::stop::Stop;
 use super::unix::{Input, Output};
@@ -35,13 +39,15 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// Connections to one server that are kept while nobody needs them, for half a minute.
 const MAX_IDLE: usize = 64;
 /// Headers that the transport sets itself.
-const RESERVED: [&str; 10] = [
+const RESERVED: [&str; 12] = [
     "accept",
     "connection",
     "content-length",
     "content-type",
     "host",
     "last-event-id",
+    "mcp-method",
+    "mcp-name",
     "mcp-protocol-version",
     "mcp-session-id",
     "transfer-encoding",
@@ -91,7 +97,7 @@ impl HttpServer {
         for (name, value) in headers {
             let header = HeaderName::try_from(name.as_str())
                 .map_err(|_| format!("`headers`: {name:?} is no name of a header"))?;
-            if RESERVED.contains(&header.as_str()) {
+            if RESERVED.contains(&header.as_str()) || header.as_str().starts_with(head::PARAM) {
                 return Err(format!(
                     "`headers`: `{header}` is set by the transport: remove it"
                 ));

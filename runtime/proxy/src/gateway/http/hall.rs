@@ -1,12 +1,13 @@
 //! All conversations: who has which, how many there may be, and when they end.
 
 use super::super::super::id;
-use super::super::super::link::Endpoint;
+use super::super::super::interpreter::Order;
+use super::super::super::link::{Endpoint, Reach};
 use super::super::super::log::{note, quoted, visible};
 use super::super::super::mediator::{Office, Settings};
 use super::super::super::metrics::Metrics;
 use super::super::super::reload::{Change, Changes, Watcher, changes};
-use super::super::{Patience, Switchboard, serve, switchboard};
+use super::super::{Patience, Switchboard, reached, serve, switchboard};
 use super::guard::Guard;
 use super::modern::Modern;
 use super::seat::Seat;
@@ -34,7 +35,8 @@ pub(super) struct Hall {
     pub settings: Settings,
     open: Opener,
     judging: RefCell<Judging>,
-    servers: Vec<(String, Endpoint)>,
+    /// For clients with sessions, and for those without.
+    servers: [Vec<(String, Reach)>; 2],
     patience: Patience,
     metrics: Metrics,
     /// Tell conversations of changes.
@@ -101,6 +103,10 @@ impl Hall {
         (settings, patience): (Settings, Patience),
         metrics: Metrics,
     ) -> Self {
+        let servers = [
+            reached(servers.clone(), &settings, Order::OlderFirst),
+            reached(servers, &settings, Order::NewerFirst),
+        ];
         Self {
             guard,
             limits,
@@ -155,6 +161,12 @@ impl Hall {
             let opened = (self.open)(&name, &judging.plan).map_err(|why| failed(&why))?;
             (opened, judging.lock.clone())
         };
+        let [older_first, newer_first] = &self.servers;
+        let servers = if modern.is_some() {
+            newer_first
+        } else {
+            older_first
+        };
         let Switchboard {
             front,
             connectors,
@@ -163,10 +175,12 @@ impl Hall {
             opened.gate,
             lock,
             Office::counted(opened.audit, opened.desk, self.metrics.clone()),
-            self.servers.clone(),
+            servers.clone(),
             &self.settings,
             &self.patience,
         );
+        let modern = modern.map(|modern| modern.told_by(&front.abouts));
+        front.tells_abouts.set(modern.is_some());
         let (watcher, changes) = changes();
         self.watchers.borrow_mut().push(watcher);
         let metrics = self.metrics.clone();
