@@ -7,6 +7,7 @@
 //! first. Knows nothing of how a plan is made or loaded.
 
 pub mod approvals;
+mod board;
 mod calls;
 mod conduct;
 mod denial;
@@ -40,6 +41,7 @@ mod table;
 mod unix;
 mod upstream;
 
+pub use board::{Board, Place};
 pub use desk::Desk;
 pub use gateway::{Gateway, HttpGateway, Limits, Listen, Opened, Opener, Patience, Tokens};
 pub use inspect::{InspectError, inspect};

@@ -329,6 +329,7 @@ mod tests {
             at: None,
             grounds: None,
             forgotten: 0,
+            approval: None,
             outcome: Outcome::Blocked,
             latency: Duration::from_micros(30),
         }

@@ -16,6 +16,7 @@ mod reload;
 mod rows;
 mod scratch;
 mod sink;
+mod survey;
 mod tool;
 mod walk;
 
@@ -23,6 +24,7 @@ pub use call::{Call, CallError, CallMessage};
 pub use conversation::{Conversation, DEFAULT_PROVENANCE_LIMIT};
 pub use decision::{Approvable, Decision, Permit, Position, Question};
 pub use grounds::{Grounds, Seen};
+pub use survey::{ContractSeen, Surveyed};
 
 use crate::Label;
 use crate::plan::{Corrupt, Plan};

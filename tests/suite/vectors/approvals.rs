@@ -46,6 +46,7 @@ impl Desk {
             subject: Subject::Call,
             reason: "",
             at: None,
+            grounds: None,
         };
         let index = operation["i"].as_u64().unwrap_or_default() as usize;
         let asked = self.asked.get(index);

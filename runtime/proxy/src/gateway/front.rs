@@ -2,6 +2,7 @@
 //!
 //! Everything runs on one thread. No borrow of a cell lives across an `await`.
 
+use super::super::board::{Place, ServerSeen};
 use super::super::denial;
 use super::super::id::Key;
 use super::super::log::{note, quoted};
@@ -15,7 +16,7 @@ use super::hello::Hello;
 use super::routes::{Reply, Routes};
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
@@ -24,6 +25,9 @@ use tokio::time::{Instant, timeout};
 
 /// What may be queued for one server before it counts as not reading, in bytes.
 const MAX_QUEUED: usize = 64 * 1024 * 1024;
+
+/// How often what people look at is brought up to date.
+const SHOWN: Duration = Duration::from_secs(2);
 
 /// How far a server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -275,7 +279,45 @@ impl<J: Judge + 'static> Front<J> {
             self.client()
                 .push(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
         }
+        self.show();
         self.changed();
+    }
+
+    /// Shows people the servers and how their tools stand, where somebody wants to know.
+    fn show(&self) {
+        let Some(place) = &self.office.place else {
+            return;
+        };
+        let servers = self.members.iter().map(|member| {
+            let tools = member.tools.borrow();
+            let definitions: HashMap<&str, &[u8]> = tools
+                .iter()
+                .map(|tool| (tool.name.as_str(), tool.definition.as_slice()))
+                .collect();
+            let mut names = tools.iter().map(|tool| tool.name.as_str());
+            let standing = (self.seats)(&member.name).survey(&mut names);
+            let state = match member.state.get() {
+                State::Starting | State::Greeted => "starting",
+                State::Up => "up",
+                State::Down => "down",
+            };
+            ServerSeen::new(&member.name, state, standing, |name| {
+                definitions.get(name).copied()
+            })
+        });
+        place.show(servers.collect());
+    }
+
+    /// Keeps what is shown up to date while somebody looks: pins change without a
+    /// listing, too.
+    pub(super) async fn keep_showing(&self) {
+        while self.office.place.is_some() {
+            tokio::time::sleep(SHOWN).await;
+            let watched = self.office.place.as_ref().is_some_and(Place::is_watched);
+            if watched {
+                self.show();
+            }
+        }
     }
 
     /// Tells the client that a server's prompts and resources came or went, if it was

@@ -22,6 +22,7 @@ mod tests;
 
 pub use http::{HttpGateway, Limits, Listen, Opened, Opener, Tokens};
 
+use super::board::Place;
 use super::desk::Desk;
 use super::link::Endpoint;
 use super::mediator::{Office, Settings};
@@ -97,6 +98,8 @@ pub struct Gateway {
     pub changes: Option<Changes>,
     /// What counts.
     pub metrics: Metrics,
+    /// Where people see the servers.
+    pub place: Option<Place>,
 }
 
 impl Gateway {
@@ -116,7 +119,7 @@ impl Gateway {
         } = switchboard(
             self.gate,
             self.lock,
-            Office::counted(self.audit, self.desk, self.metrics),
+            Office::counted(self.audit, self.desk, self.metrics, self.place),
             self.servers,
             &self.settings,
             &self.patience,
@@ -218,6 +221,10 @@ where
         let front = Rc::clone(front);
         async move { front.client().drain(client_out).await }
     });
+    let showing = spawn_local({
+        let front = Rc::clone(front);
+        async move { front.keep_showing().await }
+    });
     let mut code = tokio::select! {
         _ = &mut pump => None,
         _ = &mut drain => None,
@@ -246,6 +253,7 @@ where
         }
     }
     pump.abort();
+    showing.abort();
     front.client().finish();
     // A client that does not listen must not keep the gateway alive.
     let _ = timeout(front.settings.grace, drain).await;

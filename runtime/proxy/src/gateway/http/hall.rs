@@ -1,5 +1,6 @@
 //! All conversations: who has which, how many there may be, and when they end.
 
+use super::super::super::board::Board;
 use super::super::super::id;
 use super::super::super::link::Endpoint;
 use super::super::super::log::{note, quoted, visible};
@@ -35,6 +36,7 @@ pub(super) struct Hall {
     servers: Vec<(String, Endpoint)>,
     patience: Patience,
     metrics: Metrics,
+    board: Option<Board>,
     /// Tell conversations of changes.
     watchers: RefCell<Vec<Watcher>>,
     seats: RefCell<HashMap<String, Rc<Seat>>>,
@@ -70,7 +72,7 @@ impl Hall {
         judging: Judging,
         servers: Vec<(String, Endpoint)>,
         (settings, patience): (Settings, Patience),
-        metrics: Metrics,
+        (metrics, board): (Metrics, Option<Board>),
     ) -> Self {
         Self {
             guard,
@@ -81,6 +83,7 @@ impl Hall {
             servers,
             patience,
             metrics,
+            board,
             watchers: RefCell::default(),
             seats: RefCell::default(),
             running: RefCell::default(),
@@ -133,7 +136,12 @@ impl Hall {
         } = switchboard(
             opened.gate,
             lock,
-            Office::counted(opened.audit, opened.desk, self.metrics.clone()),
+            Office::counted(
+                opened.audit,
+                opened.desk,
+                self.metrics.clone(),
+                opened.place,
+            ),
             self.servers.clone(),
             &self.settings,
             &self.patience,
@@ -174,10 +182,18 @@ impl Hall {
             match &change {
                 Change::Plan(plan) => {
                     self.metrics.plan(&plan.short_digest());
+                    if let Some(board) = &self.board {
+                        board.set_plan((**plan).clone());
+                    }
                     self.judging.borrow_mut().plan = (**plan).clone();
                 }
                 Change::Lock(lock) => self.judging.borrow_mut().lock = Some(lock.clone()),
-                Change::Failed(why) => note(format_args!("{}", visible(why))),
+                Change::Failed(why) => {
+                    note(format_args!("{}", visible(why)));
+                    if let Some(board) = &self.board {
+                        board.set_failure(why);
+                    }
+                }
             }
             let told = |watcher: &Watcher| watcher.report(change.clone());
             self.watchers.borrow_mut().retain(told);
