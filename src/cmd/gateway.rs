@@ -1,6 +1,6 @@
 //! `bouncer gateway`: one checkpoint in front of all servers that the policy names.
 
-use super::reload;
+use super::{page, reload};
 use super::run::{audit_log, desk, kept, metrics, note};
 use crate::cli::{GatewayArgs, ListenArgs, PolicySource};
 use crate::output::{Failure, Outcome};
@@ -17,7 +17,6 @@ use bouncer_runtime::plan::format::ServerEntry;
 use bouncer_runtime::tools::Lock;
 use serde_json::Value;
 use std::ffi::OsString;
-use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -46,6 +45,14 @@ pub fn command(args: GatewayArgs) -> Outcome {
     let approvals = args
         .approvals
         .or_else(|| source::beside(&plan, &policy, |meta| &meta.approval_path));
+    let shown = page::Shown {
+        plan: &plan,
+        lock: lock.as_ref(),
+        metrics: &metrics,
+        approvals: approvals.clone(),
+        observes: false,
+    };
+    let page = page::bind(&args.page, shown)?;
     let common = Common {
         plan,
         limit: (args.provenance_limit as usize) << 20,
@@ -56,6 +63,7 @@ pub fn command(args: GatewayArgs) -> Outcome {
         servers,
         changes,
         metrics,
+        page,
     };
     match listen(&args.listen)? {
         Some(listen) => over_http(listen, common),
@@ -74,14 +82,18 @@ struct Common {
     servers: Vec<(String, Endpoint)>,
     changes: Option<Changes>,
     metrics: Metrics,
+    page: Option<page::Ready>,
 }
 
 fn over_stdio(common: Common) -> Outcome {
     let plan = common.plan;
     let conversation = conversation_id();
     let (path, audit) = audit_log(common.audit, &common.kept, &conversation, &plan)?;
+    let place = common.page.as_ref();
+    let place = place.map(|page| page.board().place(&conversation));
     let desk = desk(&plan, common.approvals, conversation);
     announce(&common.servers, &plan, &path);
+    let _link = common.page.and_then(|page| page.start(path));
     let mut gate = Gate::new(plan);
     gate.limit_provenance(common.limit);
     let gateway = Gateway {
@@ -94,6 +106,7 @@ fn over_stdio(common: Common) -> Outcome {
         patience: Patience::default(),
         changes: common.changes,
         metrics: common.metrics,
+        place,
     };
     gateway
         .run()
@@ -124,10 +137,14 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         servers,
         changes,
         metrics,
+        page,
     } = common;
     // What would fail for every conversation fails at once.
     let (path, _) = audit_log(audit.clone(), &kept, &conversation_id(), &plan)?;
     announce(&servers, &plan, &path);
+    let board = page.as_ref().map(|page| page.board().clone());
+    let _link = page.and_then(|page| page.start(path));
+    let places = board.clone();
     let open = Box::new(move |conversation: &str, plan: &Plan| {
         let (_, audit) = audit_log(audit.clone(), &kept, conversation, plan).map_err(
             |failure| match failure {
@@ -138,7 +155,12 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         let desk = desk(plan, approvals.clone(), conversation.to_owned());
         let mut gate = Gate::new(plan.clone());
         gate.limit_provenance(limit);
-        Ok(Opened { gate, audit, desk })
+        Ok(Opened {
+            gate,
+            audit,
+            desk,
+            place: places.as_ref().map(|board| board.place(conversation)),
+        })
     });
     let address = listen.address;
     let gateway = HttpGateway {
@@ -151,6 +173,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         patience: Patience::default(),
         changes,
         metrics,
+        board,
     };
     gateway
         .run()
@@ -162,15 +185,7 @@ fn listen(args: &ListenArgs) -> Result<Option<Listen>, Failure> {
     let Some(listen) = &args.listen else {
         return Ok(None);
     };
-    let addresses = listen.to_socket_addrs().map_err(|error| {
-        Failure::Message(format!(
-            "`--listen {}` is no address: {error}; write e.g. `127.0.0.1:8808`",
-            escape(listen)
-        ))
-    })?;
-    let address = addresses.into_iter().next();
-    let address = address
-        .ok_or_else(|| Failure::Message(format!("`--listen {}` has no address", escape(listen))))?;
+    let address = page::address("--listen", listen)?;
     let tokens = match &args.tokens {
         Some(path) => Tokens::parse(&source::read_text(path)?)
             .map_err(|why| Failure::Message(format!("`{}`: {why}", path.display())))?,

@@ -15,6 +15,7 @@ pub mod gateway;
 pub mod hook;
 pub mod init;
 pub mod inspect;
+mod page;
 pub mod packs;
 pub mod pin;
 mod player;

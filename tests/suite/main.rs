@@ -36,6 +36,7 @@ mod http_peer;
 mod http_stateless;
 mod http_upstream;
 mod operations;
+mod page;
 mod policy_tests;
 mod reload;
 mod schema;

@@ -43,7 +43,9 @@ mod upstream;
 
 pub use board::{Board, Place};
 pub use desk::Desk;
-pub use gateway::{Gateway, HttpGateway, Limits, Listen, Opened, Opener, Patience, Tokens};
+pub use gateway::{
+    Gateway, HttpGateway, Limits, Listen, Opened, Opener, Page, Patience, Said, Site, Tokens,
+};
 pub use inspect::{InspectError, inspect};
 pub use link::Endpoint;
 pub use mediator::Settings;

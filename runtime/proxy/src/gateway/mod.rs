@@ -15,12 +15,14 @@ mod hello;
 mod http;
 mod life;
 mod lists;
+mod page;
 mod routes;
 pub(super) mod splice;
 #[cfg(test)]
 mod tests;
 
 pub use http::{HttpGateway, Limits, Listen, Opened, Opener, Tokens};
+pub use page::{Page, Said, Site};
 
 use super::board::Place;
 use super::desk::Desk;
