@@ -431,6 +431,10 @@ pub struct GatewayArgs {
     /// came from
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     pub provenance_limit: u32,
+    /// Let everything through that the policy asks about or denies, and only log what it
+    /// would have said; for writing a policy, not for guarding
+    #[arg(long, conflicts_with = "approvals")]
+    pub observe: bool,
     #[command(flatten)]
     pub listen: ListenArgs,
     #[command(flatten)]

@@ -1,7 +1,7 @@
 //! `bouncer list`, `approve`, `deny` and `watch`: the human's side of calls that wait.
 
-use crate::cli::Layers;
 use super::why;
+use crate::cli::Layers;
 use crate::cli::{ApproveArgs, DenyArgs, ListArgs, PolicySource, Standing, StoreArgs, WatchArgs};
 use crate::output::{Failure, Outcome};
 use crate::source;
@@ -117,7 +117,10 @@ pub fn watch(args: &WatchArgs) -> Outcome {
             writeln!(stdout)?;
             show(&mut stdout, record)?;
             let choice = loop {
-                write!(stdout, "approve? [y]es, for the [c]onversation, [n]o, [l]ater: ")?;
+                write!(
+                    stdout,
+                    "approve? [y]es, for the [c]onversation, [n]o, [l]ater: "
+                )?;
                 stdout.flush()?;
                 let mut answer = String::new();
                 if std::io::stdin().lock().read_line(&mut answer)? == 0 {

@@ -1,7 +1,7 @@
 //! `bouncer gateway`: one checkpoint in front of all servers that the policy names.
 
+use super::run::{OBSERVING, audit_log, desk, kept, metrics, note};
 use super::{page, reload};
-use super::run::{audit_log, desk, kept, metrics, note};
 use crate::cli::{GatewayArgs, ListenArgs, PolicySource};
 use crate::output::{Failure, Outcome};
 use crate::source;
@@ -50,7 +50,7 @@ pub fn command(args: GatewayArgs) -> Outcome {
         lock: lock.as_ref(),
         metrics: &metrics,
         approvals: approvals.clone(),
-        observes: false,
+        observes: args.observe,
     };
     let page = page::bind(&args.page, shown)?;
     let common = Common {
@@ -64,6 +64,10 @@ pub fn command(args: GatewayArgs) -> Outcome {
         changes,
         metrics,
         page,
+        settings: Settings {
+            observe: args.observe,
+            ..Settings::default()
+        },
     };
     match listen(&args.listen)? {
         Some(listen) => over_http(listen, common),
@@ -83,6 +87,7 @@ struct Common {
     changes: Option<Changes>,
     metrics: Metrics,
     page: Option<page::Ready>,
+    settings: Settings,
 }
 
 fn over_stdio(common: Common) -> Outcome {
@@ -92,7 +97,7 @@ fn over_stdio(common: Common) -> Outcome {
     let place = common.page.as_ref();
     let place = place.map(|page| page.board().place(&conversation));
     let desk = desk(&plan, common.approvals, conversation);
-    announce(&common.servers, &plan, &path);
+    announce(&common.servers, &plan, &path, common.settings.observe);
     let _link = common.page.and_then(|page| page.start(path));
     let mut gate = Gate::new(plan);
     gate.limit_provenance(common.limit);
@@ -102,7 +107,7 @@ fn over_stdio(common: Common) -> Outcome {
         audit,
         desk,
         servers: common.servers,
-        settings: Settings::default(),
+        settings: common.settings,
         patience: Patience::default(),
         changes: common.changes,
         metrics: common.metrics,
@@ -113,7 +118,7 @@ fn over_stdio(common: Common) -> Outcome {
         .map_err(|error| Failure::Message(format!("the gateway cannot run: {error}")))
 }
 
-fn announce(servers: &[(String, Endpoint)], plan: &Plan, audit: &Path) {
+fn announce(servers: &[(String, Endpoint)], plan: &Plan, audit: &Path, observes: bool) {
     let names: Vec<String> = servers
         .iter()
         .map(|(name, _)| format!("`{}`", escape(name)))
@@ -124,6 +129,9 @@ fn announce(servers: &[(String, Endpoint)], plan: &Plan, audit: &Path) {
         plan.short_digest(),
         audit.display()
     ));
+    if observes {
+        note(OBSERVING);
+    }
 }
 
 fn over_http(listen: Listen, common: Common) -> Outcome {
@@ -138,10 +146,11 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         changes,
         metrics,
         page,
+        settings,
     } = common;
     // What would fail for every conversation fails at once.
     let (path, _) = audit_log(audit.clone(), &kept, &conversation_id(), &plan)?;
-    announce(&servers, &plan, &path);
+    announce(&servers, &plan, &path, settings.observe);
     let board = page.as_ref().map(|page| page.board().clone());
     let _link = page.and_then(|page| page.start(path));
     let places = board.clone();
@@ -169,7 +178,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         open,
         lock,
         servers,
-        settings: Settings::default(),
+        settings,
         patience: Patience::default(),
         changes,
         metrics,

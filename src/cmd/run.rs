@@ -15,6 +15,10 @@ use bouncer_runtime::tools::Lock;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// Said at the start, where nobody is to overlook it.
+pub(super) const OBSERVING: &str = "NOTHING IS BLOCKED: with `--observe` calls that the policy asks about or denies go through; \
+    the audit log says what it would have done (outcome `observed`)";
+
 /// What to run, and how.
 #[derive(Debug)]
 pub struct RunOptions {
@@ -98,10 +102,7 @@ pub fn run(options: RunOptions) -> Outcome {
         path.display()
     ));
     if options.settings.observe {
-        note(
-            "NOTHING IS BLOCKED: with `--observe` calls that the policy asks about or denies go through; the audit log \
-              says what it would have done (outcome `observed`)",
-        );
+        note(OBSERVING);
     }
     let proxy = Proxy {
         gate: options.gate,

@@ -24,6 +24,17 @@ pub(super) struct Approvals {
     path: Option<PathBuf>,
     lifetimes: Lifetimes,
     store: Mutex<Option<Store>>,
+    told: Mutex<Option<Told>>,
+}
+
+/// What was said last: that stays so until somebody writes to the store, or something in
+/// it lapses.
+#[derive(Clone, Debug)]
+struct Told {
+    version: (i64, i64),
+    since_ms: i64,
+    until_ms: i64,
+    mark: String,
 }
 
 /// What the page wants done.
@@ -48,6 +59,7 @@ impl Approvals {
             path,
             lifetimes,
             store: Mutex::new(None),
+            told: Mutex::new(None),
         }
     }
 
@@ -59,7 +71,10 @@ impl Approvals {
     /// next time.
     fn with<T>(&self, work: impl FnOnce(&Store) -> Result<T, DecideError>) -> Result<T, Said> {
         let unusable = |why: &dyn std::fmt::Display| {
-            Err(Said::error(503, &format!("the approvals cannot be used: {why}")))
+            Err(Said::error(
+                503,
+                &format!("the approvals cannot be used: {why}"),
+            ))
         };
         let mut held = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         if held.is_none() {
@@ -88,6 +103,24 @@ impl Approvals {
     /// All that waits or holds, and what was decided lately. `seen`: what the page was
     /// told last; if that is still so, there is nothing to say.
     pub(super) fn list(&self, seen: Option<&str>) -> Said {
+        let now = now_ms();
+        let version = match self.with(|store| Ok(store.version()?)) {
+            Ok(version) => version,
+            Err(said) => return said,
+        };
+        let told = self
+            .told
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let holds = |told: &Told| {
+            told.version == version
+                && (told.since_ms..told.until_ms).contains(&now)
+                && seen == Some(&*told.mark)
+        };
+        if told.as_ref().is_some_and(holds) {
+            return same(now);
+        }
         let lists = self.with(|store| {
             let mut waiting = store.list(Some(Status::Pending), usize::MAX)?;
             let more = waiting.len().saturating_sub(MAX_WAITING);
@@ -95,9 +128,7 @@ impl Approvals {
             waiting.truncate(MAX_WAITING);
             let holding = store.list(Some(Status::Approved), MAX_HOLDING)?;
             let mut recent = store.list(None, MAX_WAITING)?;
-            recent.retain(|record| {
-                !matches!(record.status, Status::Pending | Status::Approved)
-            });
+            recent.retain(|record| !matches!(record.status, Status::Pending | Status::Approved));
             recent.truncate(MAX_RECENT);
             Ok((waiting, more, holding, recent))
         });
@@ -105,6 +136,8 @@ impl Approvals {
             Ok(lists) => lists,
             Err(said) => return said,
         };
+        let open = waiting.iter().chain(&holding);
+        let until_ms = open.map(|record| record.expires_ms).min();
         let mut room = MAX_SENT;
         let mut shown = |records: Vec<Record>| -> Vec<Value> {
             let shown = records.into_iter().map(|record| {
@@ -119,12 +152,19 @@ impl Approvals {
         });
         let mark = blake3::hash(value.to_string().as_bytes()).to_hex();
         let mark = mark.get(..32).unwrap_or_default().to_owned();
+        // What was written meanwhile shows in the version of the next time.
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(Told {
+            version,
+            since_ms: now,
+            until_ms: until_ms.unwrap_or(i64::MAX),
+            mark: mark.clone(),
+        });
         if seen == Some(&*mark) {
-            return Said::json(200, &json!({ "same": true, "now_ms": now_ms() }));
+            return same(now);
         }
         if let Some(object) = value.as_object_mut() {
             object.insert("seen".to_owned(), mark.into());
-            object.insert("now_ms".to_owned(), now_ms().into());
+            object.insert("now_ms".to_owned(), now.into());
         }
         Said::json(200, &value)
     }
@@ -172,7 +212,13 @@ fn show(record: Record, whole: bool) -> Value {
     value
 }
 
+fn same(now_ms: i64) -> Said {
+    Said::json(200, &json!({ "same": true, "now_ms": now_ms }))
+}
+
 fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX))
+    since.map_or(0, |time| {
+        i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+    })
 }

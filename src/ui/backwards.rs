@@ -44,7 +44,11 @@ pub(super) fn each(
             held.truncate(at + 1);
         }
         // Long lines are not looked through again for each further block.
-        block = if held.len() == known { block * 2 } else { BLOCK };
+        block = if held.len() == known {
+            block * 2
+        } else {
+            BLOCK
+        };
         if held.len() > MAX_LINE {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,

@@ -19,7 +19,11 @@ impl Link {
     #[must_use]
     pub fn default_path(port: u16) -> Option<PathBuf> {
         let home = std::env::var_os("HOME").filter(|home| !home.is_empty())?;
-        Some(Path::new(&home).join(".bouncer").join(format!("page-{port}.link")))
+        Some(
+            Path::new(&home)
+                .join(".bouncer")
+                .join(format!("page-{port}.link")),
+        )
     }
 
     /// Writes the link to a fresh file, in the place of what an earlier gateway left.
@@ -36,7 +40,11 @@ impl Link {
         }
         let text = format!("{link}\n");
         // Nobody else is to have made it in between.
-        let fresh = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        let fresh = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path);
         fresh?.write_all(text.as_bytes())?;
         Ok(Self { path, text })
     }

@@ -113,7 +113,11 @@ impl Log {
     fn files(&self) -> io::Result<Vec<(u64, PathBuf)>> {
         let mut last = 0;
         let files = audit::files(&self.path)?.into_iter().map(|file| {
-            let number = if file == self.path { None } else { number(&file) };
+            let number = if file == self.path {
+                None
+            } else {
+                number(&file)
+            };
             last = number.unwrap_or(last + 1);
             (last, file)
         });
@@ -160,7 +164,11 @@ impl Log {
                     Err(_) => unreadable += u64::from(!text.is_empty()),
                 }
                 stopped = found.len() >= limit || read + (end - begins) >= MAX_READ;
-                if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if stopped {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
             })?;
             read += end - start;
             if stopped {

@@ -74,14 +74,19 @@ impl PolicyView {
         found.digest = Some(*plan.digest());
         found.findings = None;
         drop(found);
-        let (plan, tools, state) = (plan.clone(), Arc::clone(&self.tools), Arc::clone(&self.found));
+        let (plan, tools, state) = (
+            plan.clone(),
+            Arc::clone(&self.tools),
+            Arc::clone(&self.found),
+        );
         let spawned = std::thread::Builder::new()
             .name("verify".to_owned())
             .spawn(move || {
                 // A fault of the verifier is said, and is none of the gateway's.
                 let looked = std::panic::catch_unwind(|| look(&plan, &tools));
-                let value = looked
-                    .unwrap_or_else(|_| json!({ "error": "`bouncer verify` failed on this policy" }));
+                let value = looked.unwrap_or_else(
+                    |_| json!({ "error": "`bouncer verify` failed on this policy" }),
+                );
                 let mut found = lock(&state);
                 if found.digest.as_ref() == Some(plan.digest()) {
                     found.findings = Some(value);

@@ -91,7 +91,12 @@ fn pages_have_every_line_once_also_while_the_log_goes_on() {
     for round in 0.. {
         let value = ask(&log, &[("before", &next), ("limit", "7")]);
         for line in value["lines"].as_array().unwrap() {
-            assert!(line["arguments"].as_str().unwrap().contains("12345678901234567890123"));
+            assert!(
+                line["arguments"]
+                    .as_str()
+                    .unwrap()
+                    .contains("12345678901234567890123")
+            );
             seen.push(line["call"].as_u64().unwrap());
         }
         // Lines, and files, that come meanwhile do not move the place.
@@ -102,8 +107,16 @@ fn pages_have_every_line_once_also_while_the_log_goes_on() {
         }
     }
     assert_eq!(seen, (0..300).rev().collect::<Vec<_>>());
-    let odd = ask(&log, &[("tool", "odd"), ("limit", "200"), ("text", "\"N\":2")]);
-    let calls: Vec<u64> = odd["lines"].as_array().unwrap().iter().map(|l| l["call"].as_u64().unwrap()).collect();
+    let odd = ask(
+        &log,
+        &[("tool", "odd"), ("limit", "200"), ("text", "\"N\":2")],
+    );
+    let calls: Vec<u64> = odd["lines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|l| l["call"].as_u64().unwrap())
+        .collect();
     let wanted = |n: &u64| n % 2 == 1 && n.to_string().starts_with('2');
     assert_eq!(calls, (0..300).rev().filter(wanted).collect::<Vec<_>>());
     let said = log.counts(&[("tool".to_owned(), "even".to_owned())]);
@@ -138,7 +151,11 @@ fn one_answer_reads_no_more_than_its_share() {
 fn what_is_no_line_is_counted_and_shown_to_nobody() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("audit.jsonl");
-    std::fs::write(&path, "garbage\n{\"time\":\"t\",\"verdict\":\"deny\"}\n\u{0}\n{\"time\":1}\n").unwrap();
+    std::fs::write(
+        &path,
+        "garbage\n{\"time\":\"t\",\"verdict\":\"deny\"}\n\u{0}\n{\"time\":1}\n",
+    )
+    .unwrap();
     let value = ask(&Log::new(path), &[]);
     assert_eq!(value["lines"].as_array().unwrap().len(), 1);
     assert_eq!(value["unreadable"], 3);

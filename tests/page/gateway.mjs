@@ -33,7 +33,7 @@ ${more}servers:
 }
 
 export class Gateway {
-  constructor(bouncer, directory, text, { listen = false } = {}) {
+  constructor(bouncer, directory, text, { listen = false, observe = false } = {}) {
     this.bouncer = bouncer;
     this.directory = directory;
     rmSync(directory, { recursive: true, force: true });
@@ -44,6 +44,7 @@ export class Gateway {
     this.changed = path.join(directory, "changed");
     const flags = ["gateway", "--policy", "policy.yaml", "--ui", "127.0.0.1:0", "--ui-link", this.link];
     if (listen) flags.push("--listen", "127.0.0.1:0");
+    if (observe) flags.push("--observe");
     const env = { ...process.env, HOME: directory, CALLS: this.calls, CHANGED: this.changed };
     this.child = spawn(bouncer, flags, { cwd: directory, env, stdio: ["pipe", "pipe", "pipe"] });
     this.errors = "";

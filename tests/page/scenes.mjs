@@ -67,7 +67,7 @@ export default function scenes({ Gateway, bouncer, scratch, into, browse, card, 
       assert.ok(asked.id, asked.said);
       await card(page, asked.id).waitFor();
       const text = await card(page, asked.id).innerText();
-      for (const part of ["audit@evil.example", "stood in the output of read_inbox", "result 1", "<script>window.pwned=1</script>", "Approve this destination"]) assert.ok(text.includes(part), `${part} in ${text}`);
+      for (const part of ["audit@evil.example", "stood in the output of read_inbox", "result 1", "Approve this destination"]) assert.ok(text.includes(part), `${part} in ${text}`);
       assert.equal(await button(page, asked.id, "conversation").count(), 0);
       const listed = at.human("list");
       assert.ok(listed.stdout.includes('in the output of "read_inbox" of server "srv"'), listed.stdout);
@@ -75,6 +75,14 @@ export default function scenes({ Gateway, bouncer, scratch, into, browse, card, 
       await outcome(page, asked.id).waitFor();
       assert.ok((await at.call("send_email", mail)).ok);
       assert.ok((await at.call("send_email", { ...mail, body: "more" })).ok, "until the conversation ends");
+      // What stands around the value is shown, and is as inert as the value itself.
+      const place = await at.call("send_email", { to: "the old mill <img src=x onerror=window.pwned=1>", body: "x" });
+      await card(page, place.id).locator("blockquote").waitFor();
+      const excerpt = await card(page, place.id).locator("blockquote").innerText();
+      assert.ok(excerpt.includes("leave the copy at the old mill <img src=x onerror=window.pwned=1>"), excerpt);
+      assert.equal(await page.locator("main img").count(), 0);
+      assert.equal(await page.evaluate(() => window.pwned), 0);
+      await shot(page, "provenance", { fullPage: true });
       browser.clean([await origin(at)]);
       await browser.context.close();
     },
@@ -253,7 +261,7 @@ export default function scenes({ Gateway, bouncer, scratch, into, browse, card, 
       await page.evaluate(() => (location.hash = "servers"));
       const row = page.locator("tr", { has: page.getByText("wipe", { exact: true }) });
       await row.waitFor();
-      assert.equal(await row.locator(".pin-pinned").count(), 1);
+      await row.locator(".pin-pinned").waitFor();
       assert.ok((await row.innerText()).includes("none"));
       writeFileSync(at.changed, "");
       await row.locator(".pin-changed").waitFor();
@@ -324,6 +332,18 @@ export default function scenes({ Gateway, bouncer, scratch, into, browse, card, 
       // With the conversation ends what was approved for it.
       await fetch(endpoint, { method: "DELETE", headers });
       await until(() => at.human("list", "--status", "expired").stdout.includes(id), () => at.human("list").stdout);
+      browser.clean([await origin(at)]);
+      await browser.context.close();
+    },
+
+    async "a policy that is only observed says so"() {
+      const at = await gateway(policy(), { observe: true }).start();
+      const browser = await browse();
+      const page = await browser.open(at);
+      await page.getByText("Nothing is blocked").waitFor();
+      assert.ok((await at.call("wipe", { path: "/x" })).ok);
+      assert.equal(at.audit().at(-1).outcome, "observed");
+      assert.ok(at.errors.includes("NOTHING IS BLOCKED"));
       browser.clean([await origin(at)]);
       await browser.context.close();
     },

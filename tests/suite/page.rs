@@ -140,34 +140,106 @@ fn who_is_not_the_page_gets_nothing_done() {
         (401, "GET", post, &[("authorization", "")], ""),
         (401, "POST", post, &[("authorization", "")], &body),
         (401, "POST", post, &[("authorization", "Bearer 00")], &body),
-        (401, "POST", post, &[("authorization", &format!("Basic {}", rig.token))], &body),
+        (
+            401,
+            "POST",
+            post,
+            &[("authorization", &format!("Basic {}", rig.token))],
+            &body,
+        ),
         (401, "GET", "/api/nothing", &[("authorization", "")], ""),
-        (401, "GET", &format!("{post}?token={}", rig.token), &[("authorization", "")], ""),
-        (401, "GET", post, &[("authorization", ""), ("cookie", &format!("token={}", rig.token))], ""),
+        (
+            401,
+            "GET",
+            &format!("{post}?token={}", rig.token),
+            &[("authorization", "")],
+            "",
+        ),
+        (
+            401,
+            "GET",
+            post,
+            &[
+                ("authorization", ""),
+                ("cookie", &format!("token={}", rig.token)),
+            ],
+            "",
+        ),
         (403, "POST", post, &[("host", "evil.example")], &body),
         (403, "GET", post, &[("host", "evil.example")], ""),
         (403, "GET", "/", &[("host", "evil.example")], ""),
         (400, "GET", "/", &[("host", "")], ""),
-        (403, "POST", post, &[("origin", "https://evil.example")], &body),
+        (
+            403,
+            "POST",
+            post,
+            &[("origin", "https://evil.example")],
+            &body,
+        ),
         (403, "POST", post, &[("origin", "null")], &body),
         // Another port of this machine is another page.
-        (403, "POST", post, &[("origin", "http://127.0.0.1:1")], &body),
+        (
+            403,
+            "POST",
+            post,
+            &[("origin", "http://127.0.0.1:1")],
+            &body,
+        ),
         (403, "POST", post, &[("origin", "http://localhost")], &body),
-        (403, "POST", post, &[("sec-fetch-site", "cross-site")], &body),
+        (
+            403,
+            "POST",
+            post,
+            &[("sec-fetch-site", "cross-site")],
+            &body,
+        ),
         (403, "POST", post, &[("sec-fetch-site", "same-site")], &body),
-        (403, "GET", "/page.js", &[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")], ""),
+        (
+            403,
+            "GET",
+            "/page.js",
+            &[
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-mode", "no-cors"),
+            ],
+            "",
+        ),
         (403, "POST", post, &[("bouncer-page", "")], &body),
         (403, "POST", post, &[("bouncer-page", "2")], &body),
         (415, "POST", post, &[("content-type", "text/plain")], &body),
-        (415, "POST", post, &[("content-type", "application/x-www-form-urlencoded")], &body),
+        (
+            415,
+            "POST",
+            post,
+            &[("content-type", "application/x-www-form-urlencoded")],
+            &body,
+        ),
         (415, "POST", post, &[("content-type", "")], &body),
         (413, "POST", post, &[], &long),
         (400, "POST", post, &[], "{"),
         (400, "POST", post, &[], ""),
         (400, "POST", post, &[], &json!({ "id": id }).to_string()),
-        (400, "POST", post, &[], &json!({ "id": id, "choice": "approve" }).to_string()),
-        (400, "POST", post, &[], &json!({ "id": id, "choice": "once", "more": 1 }).to_string()),
-        (404, "POST", post, &[], &json!({ "id": "req_'; --", "choice": "once" }).to_string()),
+        (
+            400,
+            "POST",
+            post,
+            &[],
+            &json!({ "id": id, "choice": "approve" }).to_string(),
+        ),
+        (
+            400,
+            "POST",
+            post,
+            &[],
+            &json!({ "id": id, "choice": "once", "more": 1 }).to_string(),
+        ),
+        (
+            404,
+            "POST",
+            post,
+            &[],
+            &json!({ "id": "req_'; --", "choice": "once" }).to_string(),
+        ),
         (404, "POST", "/api/approval", &[], &body),
         (404, "GET", "/api/approval?id=req_nothing", &[], ""),
         (405, "PUT", post, &[], &body),
@@ -186,7 +258,10 @@ fn who_is_not_the_page_gets_nothing_done() {
     ];
     for (status, method, path, changed, body) in cases {
         let reply = rig.ask(method, path, changed, body);
-        assert_eq!(reply.status, *status, "{method} {path} {changed:?} {body:.60}: {reply:?}");
+        assert_eq!(
+            reply.status, *status,
+            "{method} {path} {changed:?} {body:.60}: {reply:?}"
+        );
         closed(&reply);
     }
     // Whole targets name a host as well.
@@ -195,17 +270,32 @@ fn who_is_not_the_page_gets_nothing_done() {
     // Nothing of this decided anything.
     assert_eq!(rig.waiting(), [id.as_str()]);
     assert!(!rig.mail("a@b.example").0);
-    for (path, kind) in [("/", "text/html"), ("/page.js", "text/javascript"), ("/page.css", "text/css")] {
+    for (path, kind) in [
+        ("/", "text/html"),
+        ("/page.js", "text/javascript"),
+        ("/page.css", "text/css"),
+    ] {
         let reply = rig.ask("GET", path, &[("authorization", ""), ("origin", "")], "");
         assert_eq!(reply.status, 200);
-        assert!(reply.head.contains(&format!("content-type: {kind}")), "{}", reply.head);
+        assert!(
+            reply.head.contains(&format!("content-type: {kind}")),
+            "{}",
+            reply.head
+        );
         closed(&reply);
     }
     // A link from elsewhere opens the page, which says nothing without its token.
-    let link = [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("authorization", "")];
+    let link = [
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-mode", "navigate"),
+        ("authorization", ""),
+    ];
     assert_eq!(rig.ask("GET", "/", &link, "").status, 200);
     let reply = rig.ask("POST", post, &[("origin", &own)], &body);
-    assert_eq!((reply.status, &reply.body["status"]), (200, &json!("approved")));
+    assert_eq!(
+        (reply.status, &reply.body["status"]),
+        (200, &json!("approved"))
+    );
     closed(&reply);
     let said = rig.said();
     let log = std::fs::read_to_string(rig.place.path("audit.jsonl")).unwrap();
@@ -227,7 +317,12 @@ fn closed(reply: &Reply) {
     ] {
         assert!(reply.head.contains(line), "{line}: {}", reply.head);
     }
-    for never in ["access-control-allow", "set-cookie", "unsafe-inline", "\r\nserver:"] {
+    for never in [
+        "access-control-allow",
+        "set-cookie",
+        "unsafe-inline",
+        "\r\nserver:",
+    ] {
         assert!(!reply.head.contains(never), "{never}: {}", reply.head);
     }
 }
@@ -240,7 +335,10 @@ fn one_yes_is_one_call() {
     for choice in ["once", "conversation"] {
         let again = rig.decide(&id, choice);
         assert_eq!(again.status, 409);
-        assert_eq!(again.body["error"], format!("request `{id}` is approved already"));
+        assert_eq!(
+            again.body["error"],
+            format!("request `{id}` is approved already")
+        );
     }
     assert!(rig.mail("a@b.example").0);
     assert!(!rig.mail("a@b.example").0);
@@ -276,7 +374,10 @@ fn a_yes_for_the_conversation_is_for_this_one() {
     assert_eq!(rig.waiting().len(), 2, "and shows on the same page");
     let (code, listed, _) = rig.place.run(&["list", "--policy", "bouncer.yaml"]);
     assert_eq!(code, 0);
-    assert!(listed.contains("for the conversation; used 3 times"), "{listed}");
+    assert!(
+        listed.contains("for the conversation; used 3 times"),
+        "{listed}"
+    );
     // Who takes it back takes it back from all.
     let (code, _, errors) = rig.place.run(&["deny", &id, "--policy", "bouncer.yaml"]);
     assert_eq!(code, 0, "{errors}");
@@ -291,7 +392,10 @@ fn the_command_line_approves_for_a_conversation_which_ends_with_the_gateway() {
     let flags = ["approve", &id, "--for-conversation"];
     let (code, said, errors) = rig.place.run(&[&flags[..], &policy].concat());
     assert_eq!(code, 0, "{errors}");
-    assert!(said.contains("as often as the conversation makes it"), "{said}");
+    assert!(
+        said.contains("as often as the conversation makes it"),
+        "{said}"
+    );
     assert!(rig.mail("a@b.example").0 && rig.mail("a@b.example").0);
     let link = rig.place.path("link");
     let mode = link.metadata().unwrap().permissions().mode();
@@ -323,7 +427,12 @@ fn a_token_is_for_one_gateway() {
     assert_ne!(one.token, two.token);
     let stolen = format!("Bearer {}", one.token);
     let body = json!({ "id": id, "choice": "once" }).to_string();
-    let reply = two.ask("POST", "/api/approvals", &[("authorization", &stolen)], &body);
+    let reply = two.ask(
+        "POST",
+        "/api/approvals",
+        &[("authorization", &stolen)],
+        &body,
+    );
     assert_eq!(reply.status, 401);
     // Nor does its page know of what waits in another's store.
     assert_eq!(one.decide(&id, "once").status, 404);
@@ -414,7 +523,10 @@ fn servers_policy_and_log_are_as_the_gateway_has_them() {
     let tools = server["tools"].as_array().unwrap();
     let tool = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
     let send = tool("send_email");
-    assert_eq!((&send["pin"], &send["may"]), (&json!("pinned"), &json!(["ask"])));
+    assert_eq!(
+        (&send["pin"], &send["may"]),
+        (&json!("pinned"), &json!(["ask"]))
+    );
     assert_eq!(tool("read_inbox")["may"], json!(["allow"]));
     assert_eq!(send["contract"], Value::Null);
     assert_eq!(counts[0]["verdict"], "ask");
@@ -430,12 +542,22 @@ fn servers_policy_and_log_are_as_the_gateway_has_them() {
     assert!(policy["verified"]["findings"].is_array(), "{policy}");
     let log = get("/api/log?verdict=ask");
     assert_eq!(log["lines"].as_array().unwrap().len(), 1, "{log}");
-    assert_eq!(log["lines"][0]["reason"].as_str().unwrap().split(';').next(), Some("look at it"));
+    assert_eq!(
+        log["lines"][0]["reason"]
+            .as_str()
+            .unwrap()
+            .split(';')
+            .next(),
+        Some("look at it")
+    );
     // Arguments are a text: scripts would round their numbers.
     assert!(log["lines"][0]["arguments"].is_string());
     assert_eq!(get("/api/log?verdict=deny")["lines"], json!([]));
     assert_eq!(get("/api/log/chain")["fault_count"], 0);
     assert_eq!(get("/api/log/counts")["counts"]["verdicts"]["ask"], 1);
     let about = get("/api/about");
-    assert_eq!((&about["observes"], &about["failure"]), (&json!(false), &Value::Null));
+    assert_eq!(
+        (&about["observes"], &about["failure"]),
+        (&json!(false), &Value::Null)
+    );
 }

@@ -9,6 +9,7 @@ use bouncer_runtime::gate::Surveyed;
 use bouncer_runtime::plan::Plan;
 use serde::Serialize;
 use serde_json::Value;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 const MAX_TOOLS: usize = 2000;
 /// Characters of a description that are shown.
 const MAX_DESCRIPTION: usize = 600;
-/// For how long after somebody looked the board is kept up to date between events.
+/// For how long after a conversation began, and after somebody looked, the board is kept up to date between events.
 const WATCHED: Duration = Duration::from_secs(15);
 
 /// See the module. Clones share what they show.
@@ -37,21 +38,21 @@ struct State {
 
 /// A server behind the gateway.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct ServerSeen {
-    pub name: String,
+struct ServerSeen {
+    name: String,
     /// `starting`, `up` or `down`.
-    pub state: &'static str,
-    pub tools: Vec<ToolSeen>,
+    state: &'static str,
+    tools: Vec<ToolSeen>,
     /// How many tools are left out.
-    pub more: usize,
+    more: usize,
 }
 
 /// A tool of it.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct ToolSeen {
+struct ToolSeen {
     #[serde(flatten)]
-    pub standing: Surveyed,
-    pub description: String,
+    standing: Surveyed,
+    description: String,
 }
 
 impl Board {
@@ -97,6 +98,8 @@ impl Board {
         Place {
             board: self.clone(),
             conversation: conversation.to_owned(),
+            since: Instant::now(),
+            shown: RefCell::default(),
         }
     }
 }
@@ -106,22 +109,46 @@ impl Board {
 pub struct Place {
     board: Board,
     conversation: String,
+    since: Instant,
+    /// What is shown: what is the same is not made anew.
+    shown: RefCell<Vec<Standing>>,
 }
+
+/// A server's name, its state, and how its tools stand.
+pub(super) type Standing = (String, &'static str, Vec<Surveyed>);
 
 impl Place {
     pub(super) const fn board(&self) -> &Board {
         &self.board
     }
 
-    /// Whether somebody looks.
+    /// Whether somebody looks, or may soon.
     pub(super) fn is_watched(&self) -> bool {
         let looked = self.board.state().looked;
-        looked.is_some_and(|looked| looked.elapsed() < WATCHED)
+        self.since.elapsed() < WATCHED || looked.is_some_and(|looked| looked.elapsed() < WATCHED)
     }
 
-    pub(super) fn show(&self, servers: Vec<ServerSeen>) {
+    /// Shows servers that stand like this; `definition` gives that of a tool, by the
+    /// places of both. With `anew`, definitions may have changed.
+    pub(super) fn show<'a>(
+        &self,
+        standing: Vec<Standing>,
+        anew: bool,
+        definition: impl Fn(usize, &str) -> Option<&'a [u8]>,
+    ) {
+        if !anew && *self.shown.borrow() == standing {
+            return;
+        }
+        let servers = standing
+            .iter()
+            .enumerate()
+            .map(|(index, (name, state, tools))| {
+                ServerSeen::new(name, state, tools, |tool| definition(index, tool))
+            });
+        let servers = servers.collect();
         let name = self.conversation.clone();
         self.board.state().conversations.insert(name, servers);
+        *self.shown.borrow_mut() = standing;
     }
 }
 
@@ -134,21 +161,21 @@ impl Drop for Place {
 
 impl ServerSeen {
     /// A server whose tools have these definitions; `standing` is in their order.
-    pub(super) fn new<'a>(
+    fn new<'a>(
         name: &str,
         state: &'static str,
-        standing: Vec<Surveyed>,
+        standing: &[Surveyed],
         definition: impl Fn(&str) -> Option<&'a [u8]>,
     ) -> Self {
         let more = standing.len().saturating_sub(MAX_TOOLS);
-        let tools = standing.into_iter().take(MAX_TOOLS).map(|standing| {
+        let tools = standing.iter().take(MAX_TOOLS).map(|standing| {
             let description = definition(&standing.name)
                 .and_then(|raw| serde_json::from_slice::<Described>(raw).ok())
                 .and_then(|described| described.description)
                 .unwrap_or_default();
             ToolSeen {
                 description: description.chars().take(MAX_DESCRIPTION).collect(),
-                standing,
+                standing: standing.clone(),
             }
         });
         Self {

@@ -27,7 +27,6 @@ function trouble(error) {
   const box = by("notice");
   const lost = error !== null;
   document.body.classList.toggle("lost", lost);
-  for (const button of document.querySelectorAll("main button[data-decides]")) button.classList.toggle("held", lost);
   if (!lost) {
     box.hidden = true;
     return;
@@ -60,6 +59,7 @@ function route() {
 }
 
 async function poll() {
+  let pause = SOON;
   try {
     const value = await get("/api/approvals", { seen });
     trouble(null);
@@ -75,8 +75,9 @@ async function poll() {
   } catch (error) {
     trouble(error instanceof Trouble ? error : new Trouble(-1, String(error)));
     seen = null;
+    if (error.status === 401) pause = LATER;
   }
-  setTimeout(poll, document.hidden ? 3 * SOON : SOON);
+  setTimeout(poll, document.hidden ? 3 * SOON : pause);
 }
 
 async function about() {

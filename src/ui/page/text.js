@@ -132,7 +132,7 @@ function string(token, key, notes) {
     return show(token, notes);
   }
   const several = !key && text.includes("\n");
-  const kind = key ? "key" : several ? "string lines" : "string";
+  const kind = key ? "key" : several ? "string several" : "string";
   return el("span", { class: kind }, '"', show(text, notes, { breaks: several, quoted: true }), '"');
 }
 

@@ -5,8 +5,8 @@ use super::record::{Key, LASTING, Record, Request, Status, Subject};
 use super::seal::Seal;
 use bouncer_runtime::private::{private_directory, private_file};
 use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, Transaction, TransactionBehavior,
-    params,
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, Transaction,
+    TransactionBehavior, params,
 };
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -354,9 +354,8 @@ impl Store {
         let now = (self.clock)();
         Ok(found.and_then(|(id, status, seal, decided, expires)| {
             let (seal, decided) = (seal?, decided?);
-            let holds = status == wanted
-                && decided <= now.saturating_add(SLACK_MS)
-                && now < expires;
+            let holds =
+                status == wanted && decided <= now.saturating_add(SLACK_MS) && now < expires;
             (holds && self.seal.is(&seal, &id, key, decided, expires)).then_some(id)
         }))
     }
@@ -383,12 +382,7 @@ impl Store {
     ///
     /// # Errors
     /// If the store cannot be used; the approval must then count as not held.
-    pub fn use_lasting(
-        &self,
-        id: &str,
-        key: &Key,
-        conversation: &str,
-    ) -> Result<bool, StoreError> {
+    pub fn use_lasting(&self, id: &str, key: &Key, conversation: &str) -> Result<bool, StoreError> {
         let now = (self.clock)();
         let transaction = self.begin()?;
         let changed = transaction.execute(
@@ -436,8 +430,7 @@ impl Store {
             return Err(DecideError::Already(id.to_owned(), record.status));
         }
         record.decided_ms = Some(now);
-        record.lasting =
-            choice == Choice::ApproveForConversation && record.destination.is_none();
+        record.lasting = choice == Choice::ApproveForConversation && record.destination.is_none();
         let key = Key(key);
         let (status, seal) = match choice {
             Choice::Deny => {
@@ -487,6 +480,21 @@ impl Store {
             }
         }
         Ok(records)
+    }
+
+    /// Says whether anybody has written to the store since it last said something else.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub fn version(&self) -> Result<(i64, i64), StoreError> {
+        let by_others = "data_version";
+        let by_others = self
+            .connection
+            .pragma_query_value(None, by_others, |row| row.get(0))?;
+        let own = self
+            .connection
+            .query_row("SELECT total_changes()", [], |row| row.get(0))?;
+        Ok((by_others, own))
     }
 
     /// One request.

@@ -372,17 +372,32 @@ fn an_approval_for_a_conversation_is_for_that_one_and_ends_with_it() {
     assert!(!rig.store.use_lasting(&id, &key, "c2").unwrap());
     // Nor for anything else in the same one.
     for differs in [
-        Request { plan: "p2", ..request },
-        Request { tool: "u", ..request },
-        Request { server: None, ..request },
-        Request { arguments: Some(b"{}"), ..request },
+        Request {
+            plan: "p2",
+            ..request
+        },
+        Request {
+            tool: "u",
+            ..request
+        },
+        Request {
+            server: None,
+            ..request
+        },
+        Request {
+            arguments: Some(b"{}"),
+            ..request
+        },
     ] {
         let key = differs.key().unwrap();
         assert_eq!(rig.store.lasting(&key, "c1").unwrap(), None, "{differs:?}");
         assert!(!rig.store.use_lasting(&id, &key, "c1").unwrap());
     }
     // Another conversation asks for itself, and has its own.
-    let second = Request { conversation: "c2", ..request };
+    let second = Request {
+        conversation: "c2",
+        ..request
+    };
     let (second_id, _) = approve_for_conversation(&rig.store, &second);
     assert_ne!(second_id, id);
     assert_eq!(rig.store.ask(&request).unwrap(), id, "asked while it holds");
@@ -405,7 +420,11 @@ fn an_approval_for_a_conversation_ends_after_a_day() {
     assert_ne!(rig.store.ask(&request("{}")).unwrap(), id);
     let (id, key) = approve_for_conversation(&rig.store, &request("[1]"));
     pass(-3600 * 1000);
-    assert_eq!(rig.store.lasting(&key, "c1").unwrap(), None, "the clock went back");
+    assert_eq!(
+        rig.store.lasting(&key, "c1").unwrap(),
+        None,
+        "the clock went back"
+    );
     assert!(!rig.store.use_lasting(&id, &key, "c1").unwrap());
 }
 
@@ -418,14 +437,21 @@ fn what_was_approved_can_be_taken_back() {
     for id in [&lasting, &once] {
         let record = rig.store.decide(id, Choice::Deny).unwrap();
         assert_eq!(record.status, Status::Denied);
-        for choice in [Choice::Deny, Choice::Approve, Choice::ApproveForConversation] {
+        for choice in [
+            Choice::Deny,
+            Choice::Approve,
+            Choice::ApproveForConversation,
+        ] {
             assert!(rig.store.decide(id, choice).is_err());
         }
     }
     assert_eq!(rig.store.lasting(&key, "c1").unwrap(), None);
     assert!(!rig.store.use_lasting(&lasting, &key, "c1").unwrap());
     assert!(!rig.store.take(&once, &once_key).unwrap());
-    assert!(matches!(rig.store.ask(&request("{}")), Err(StoreError::Denied(_))));
+    assert!(matches!(
+        rig.store.ask(&request("{}")),
+        Err(StoreError::Denied(_))
+    ));
     // What was used is used.
     let (used, key) = approve(&rig.store, &request("[2]"));
     assert!(rig.store.take(&used, &key).unwrap());
@@ -443,7 +469,10 @@ fn a_destination_is_approved_for_the_conversation_as_ever() {
         ..request("{}")
     };
     let id = rig.store.ask(&to).unwrap();
-    let record = rig.store.decide(&id, Choice::ApproveForConversation).unwrap();
+    let record = rig
+        .store
+        .decide(&id, Choice::ApproveForConversation)
+        .unwrap();
     assert!(!record.lasting);
     let key = to.key().unwrap();
     assert_eq!(rig.store.approved(&key).unwrap(), Some(id));
@@ -578,7 +607,11 @@ fn of_two_humans_exactly_one_decides() {
     let store = Store::open(&path, Lifetimes::default()).unwrap();
     for round in 0..50 {
         let id = store.ask(&request(&format!("[{round}]"))).unwrap();
-        let choices = [Choice::Approve, Choice::ApproveForConversation, Choice::Deny];
+        let choices = [
+            Choice::Approve,
+            Choice::ApproveForConversation,
+            Choice::Deny,
+        ];
         let start = std::sync::Barrier::new(choices.len());
         let won: Vec<Choice> = std::thread::scope(|scope| {
             let humans = choices.map(|choice| {

@@ -2,7 +2,7 @@
 //!
 //! Everything runs on one thread. No borrow of a cell lives across an `await`.
 
-use super::super::board::{Place, ServerSeen};
+use super::super::board::Place;
 use super::super::denial;
 use super::super::id::Key;
 use super::super::log::{note, quoted};
@@ -15,7 +15,7 @@ use super::directory::Directory;
 use super::hello::Hello;
 use super::routes::{Reply, Routes};
 use serde_json::{Value, json};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::rc::Rc;
@@ -27,7 +27,7 @@ use tokio::time::{Instant, timeout};
 const MAX_QUEUED: usize = 64 * 1024 * 1024;
 
 /// How often what people look at is brought up to date.
-const SHOWN: Duration = Duration::from_secs(2);
+const SHOWN: Duration = Duration::from_millis(500);
 
 /// How far a server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -270,8 +270,9 @@ impl<J: Judge + 'static> Front<J> {
             .iter()
             .map(|(index, name, tools)| (*index, *name, tools.as_slice()));
         let seats: Vec<J> = self.members.iter().map(|m| (self.seats)(&m.name)).collect();
+        // Where nothing is blocked, nothing is hidden either.
         let hides = |server: usize, tool: &str| {
-            let seat = seats.get(server);
+            let seat = seats.get(server).filter(|_| !self.settings.observe);
             seat.is_some_and(|seat| seat.hides(tool))
         };
         let changed = self.catalogue.borrow_mut().rebuild(tools, hides);
@@ -279,21 +280,18 @@ impl<J: Judge + 'static> Front<J> {
             self.client()
                 .push(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
         }
-        self.show();
+        self.show(true);
         self.changed();
     }
 
-    /// Shows people the servers and how their tools stand, where somebody wants to know.
-    fn show(&self) {
+    /// Shows people the servers and how their tools stand, where somebody may want to
+    /// know.
+    fn show(&self, anew: bool) {
         let Some(place) = &self.office.place else {
             return;
         };
-        let servers = self.members.iter().map(|member| {
-            let tools = member.tools.borrow();
-            let definitions: HashMap<&str, &[u8]> = tools
-                .iter()
-                .map(|tool| (tool.name.as_str(), tool.definition.as_slice()))
-                .collect();
+        let lists: Vec<_> = self.members.iter().map(|m| m.tools.borrow()).collect();
+        let standing = self.members.iter().zip(&lists).map(|(member, tools)| {
             let mut names = tools.iter().map(|tool| tool.name.as_str());
             let standing = (self.seats)(&member.name).survey(&mut names);
             let state = match member.state.get() {
@@ -301,11 +299,20 @@ impl<J: Judge + 'static> Front<J> {
                 State::Up => "up",
                 State::Down => "down",
             };
-            ServerSeen::new(&member.name, state, standing, |name| {
-                definitions.get(name).copied()
-            })
+            (member.name.clone(), state, standing)
         });
-        place.show(servers.collect());
+        let standing = standing.collect();
+        let definitions: OnceCell<HashMap<(usize, &str), &[u8]>> = OnceCell::new();
+        place.show(standing, anew, |server, tool| {
+            let all = definitions.get_or_init(|| {
+                let lists = lists.iter().enumerate();
+                let tools = lists.flat_map(|(index, tools)| tools.iter().map(move |t| (index, t)));
+                tools
+                    .map(|(index, tool)| ((index, tool.name.as_str()), tool.definition.as_slice()))
+                    .collect()
+            });
+            all.get(&(server, tool)).copied()
+        });
     }
 
     /// Keeps what is shown up to date while somebody looks: pins change without a
@@ -313,9 +320,8 @@ impl<J: Judge + 'static> Front<J> {
     pub(super) async fn keep_showing(&self) {
         while self.office.place.is_some() {
             tokio::time::sleep(SHOWN).await;
-            let watched = self.office.place.as_ref().is_some_and(Place::is_watched);
-            if watched {
-                self.show();
+            if self.office.place.as_ref().is_some_and(Place::is_watched) {
+                self.show(false);
             }
         }
     }

@@ -44,7 +44,11 @@ impl Guard {
     }
 
     /// Whether a request may come from where it comes from, and go where it goes.
-    pub(in super::super) fn place(&self, headers: &HeaderMap, target: Option<&str>) -> Result<(), Refused> {
+    pub(in super::super) fn place(
+        &self,
+        headers: &HeaderMap,
+        target: Option<&str>,
+    ) -> Result<(), Refused> {
         let host = only(headers, &HOST).ok_or((
             StatusCode::BAD_REQUEST,
             "the request needs one `Host` header",

@@ -43,7 +43,8 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// Why a request does not belong here.
-const NOT_HERE: &str = "the page is not known under that host name, or another page asks: see `--ui-host`";
+const NOT_HERE: &str =
+    "the page is not known under that host name, or another page asks: see `--ui-host`";
 
 /// What all requests share.
 struct House {
@@ -170,10 +171,7 @@ async fn body(body: Incoming) -> Result<Vec<u8>, Refused> {
 
 impl House {
     /// Has the site work on an answer beside everything else here.
-    async fn work(
-        &self,
-        work: impl FnOnce() -> Said + Send + 'static,
-    ) -> Result<Answer, Refused> {
+    async fn work(&self, work: impl FnOnce() -> Said + Send + 'static) -> Result<Answer, Refused> {
         const BUSY: Refused = (
             StatusCode::SERVICE_UNAVAILABLE,
             "that takes too long: try again, or ask for less",
