@@ -133,6 +133,10 @@ pub struct PolicySource {
     /// A compiled plan
     #[arg(long, value_name = "PLAN", conflicts_with_all = ["policy", "no_packs", "no_heuristics"])]
     pub plan: Option<PathBuf>,
+    /// Map the plan into memory instead of reading it, so that all who do share it; for
+    /// large plans, whose files are replaced and never written in place
+    #[arg(long, requires = "plan")]
+    pub map_plan: bool,
     /// A policy file; may be given more than once
     #[arg(long, value_name = "POLICY")]
     pub policy: Vec<PathBuf>,
@@ -238,9 +242,9 @@ pub struct ReplayArgs {
     /// Print one JSON object per call
     #[arg(long)]
     pub json: bool,
-    /// How much of what the agent reads is remembered, in MiB, as `run` would
-    #[arg(long, value_name = "MIB", default_value_t = 64)]
-    pub provenance_limit: u32,
+    /// How much of what the agent reads is remembered, in MiB [default: as `run` would]
+    #[arg(long, value_name = "MIB")]
+    pub provenance_limit: Option<u32>,
 }
 
 /// How findings are printed.
@@ -396,9 +400,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub approvals: Option<PathBuf>,
     /// How much of what the agent reads is remembered, in MiB, to tell where a destination
-    /// came from
-    #[arg(long, value_name = "MIB", default_value_t = 64)]
-    pub provenance_limit: u32,
+    /// came from [default: the policy's `provenance_limit`, else 64]
+    #[arg(long, value_name = "MIB")]
+    pub provenance_limit: Option<u32>,
     /// Let everything through that the policy asks about or denies, and only log what it
     /// would have said; for writing a policy, not for guarding
     #[arg(long, conflicts_with = "approvals")]
@@ -428,9 +432,9 @@ pub struct GatewayArgs {
     #[arg(long, value_name = "FILE")]
     pub approvals: Option<PathBuf>,
     /// How much of what the agent reads is remembered, in MiB, to tell where a destination
-    /// came from
-    #[arg(long, value_name = "MIB", default_value_t = 64)]
-    pub provenance_limit: u32,
+    /// came from [default: the policy's `provenance_limit`, else 64]
+    #[arg(long, value_name = "MIB")]
+    pub provenance_limit: Option<u32>,
     /// Let everything through that the policy asks about or denies, and only log what it
     /// would have said; for writing a policy, not for guarding
     #[arg(long, conflicts_with = "approvals")]

@@ -154,6 +154,9 @@ pub fn print_diagnostics(diagnostics: &Diagnostics) {
 /// alone.
 pub fn plan(source: &PolicySource) -> Result<Plan, Failure> {
     if let Some(path) = &source.plan {
+        if source.map_plan {
+            return mapped(path);
+        }
         let bytes = std::fs::read(path).map_err(|error| Failure::file("read", path, &error))?;
         return Plan::load(bytes).map_err(|error| Failure::file("load", path, &error));
     }
@@ -161,6 +164,29 @@ pub fn plan(source: &PolicySource) -> Result<Plan, Failure> {
     print_diagnostics(&compiled.warnings);
     Plan::load(compiled.bytes)
         .map_err(|error| Failure::Message(format!("the compiled plan does not load: {error}")))
+}
+
+/// A plan in the pages of its file, which all processes that map it share.
+fn mapped(path: &Path) -> Result<Plan, Failure> {
+    let fail = |error: std::io::Error| Failure::file("map", path, &error);
+    let file = std::fs::File::open(path).map_err(fail)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = file.metadata().map_err(fail)?.permissions().mode();
+        if mode & 0o022 != 0 {
+            return Err(Failure::Message(format!(
+                "`{}` is not mapped: others than its owner can write to it (`chmod go-w` it, or leave out --map-plan)",
+                path.display()
+            )));
+        }
+    }
+    #[expect(unsafe_code, reason = "a mapping is the only way to share the pages")]
+    // SAFETY: sound as long as nobody writes to the file while it is mapped. `bouncer compile`
+    // never does: it replaces plans whole, and the old file lives on in the mapping. Only
+    // the owner of the file can, who is told not to by `--map-plan`.
+    let map = unsafe { memmap2::Mmap::map(&file) }.map_err(fail)?;
+    Plan::load(map).map_err(|error| Failure::file("load", path, &error))
 }
 
 /// A file that the plan's policy names, seen from the directory of the plan or of the

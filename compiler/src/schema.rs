@@ -153,6 +153,10 @@ fn native_key(key: &str) -> Option<Value> {
             "Whether tools of which every call is denied are left out of the lists that agents see.",
             json!({ "type": "boolean" }),
         ),
+        "provenance_limit" => says(
+            "How much a conversation remembers of what it reads, in MiB, to tell where a destination came from.",
+            json!({ "type": "integer", "minimum": 1, "maximum": 65535 }),
+        ),
         "lists" => says(
             "Values to refer to as `@name`.",
             json!({

@@ -1,7 +1,7 @@
 //! Measures the provenance index: `cargo bench -p bouncer-runtime --bench provenance`.
 //!
 //! Set `OUTPUTS` to leave out the larger sizes. Arguments choose parts: `sink`, `record`, `stall`, `memory`, `predecessor`; without any,
-//! all but the last run. Times are CPU time of this thread where the kernel tells it, so
+//! all but the last run. Times are CPU time of this thread, so
 //! that other work on the machine disturbs little; what is compared is measured in turn,
 //! several times over, and the median is given.
 
@@ -22,18 +22,15 @@ use bouncer_runtime::Label;
 use bouncer_runtime::provenance::{OutputLabels, Provenance, Scratch, Source};
 use serde_json::{Value, json};
 use std::hint::black_box;
-use std::time::Instant;
 use text::Texts;
 
 const OUTPUT: usize = 2048;
 const ROOMY: usize = 4 << 30;
 
-/// Nanoseconds of CPU time that this thread has used; wall time where that is unknown.
-fn cpu(started: Instant) -> u64 {
-    std::fs::read_to_string("/proc/thread-self/schedstat")
-        .ok()
-        .and_then(|stat| stat.split(' ').next()?.parse().ok())
-        .unwrap_or_else(|| started.elapsed().as_nanos() as u64)
+/// Nanoseconds of CPU time that this thread has used.
+fn cpu() -> u64 {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    spent.tv_sec as u64 * 1_000_000_000 + spent.tv_nsec as u64
 }
 
 /// Numbers of outputs; `OUTPUTS` in the environment cuts them.
@@ -137,8 +134,7 @@ fn sink() {
             for (kind, asked) in questions.iter().enumerate() {
                 // Once through, so that each store starts from a state of its own.
                 for rounds in [2, 40] {
-                    let started = Instant::now();
-                    let before = cpu(started);
+                    let before = cpu();
                     allocated += counting::allocations(|| {
                         for _ in 0..rounds {
                             for destination in asked {
@@ -147,7 +143,7 @@ fn sink() {
                             }
                         }
                     });
-                    let spent = (cpu(started) - before) as f64;
+                    let spent = (cpu() - before) as f64;
                     if rounds > 2 {
                         times[size][kind].push(spent / (rounds * asked.len()) as f64);
                     }
@@ -191,8 +187,7 @@ fn record() {
                     .collect();
                 &fresh
             };
-            let started = Instant::now();
-            let before = cpu(started);
+            let before = cpu();
             for (call, result) in batch.iter().enumerate() {
                 provenance.record_result(
                     &source((done + call) as u64),
@@ -200,7 +195,7 @@ fn record() {
                     result,
                 );
             }
-            spent += cpu(started) - before;
+            spent += cpu() - before;
             done += batch.len();
         }
         let mb = (outputs * OUTPUT) as f64 / 1e6;
@@ -214,10 +209,9 @@ fn stall() {
     let mut worst = (0.0, 0);
     for call in 0..100_000_usize {
         let result = result(&texts.output(OUTPUT));
-        let started = Instant::now();
-        let before = cpu(started);
+        let before = cpu();
         provenance.record_result(&source(call as u64), &OutputLabels::default(), &result);
-        let took = (cpu(started) - before) as f64 / 1e6;
+        let took = (cpu() - before) as f64 / 1e6;
         if took > worst.0 {
             worst = (took, call);
         }
@@ -300,8 +294,7 @@ fn predecessor() {
     let mut scratch = Scratch::with_capacity(256);
     let mut times = Vec::new();
     for _ in 0..9 {
-        let started = Instant::now();
-        let before = cpu(started);
+        let before = cpu();
         for _ in 0..40 {
             for destination in &asked {
                 black_box(
@@ -312,7 +305,7 @@ fn predecessor() {
                 );
             }
         }
-        times.push((cpu(started) - before) as f64 / (40 * asked.len()) as f64);
+        times.push((cpu() - before) as f64 / (40 * asked.len()) as f64);
     }
     let ours = median(times);
     println!(
@@ -346,8 +339,7 @@ fn hostile() {
         ("aaaa…b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaab"),
         ("4000 a", &long),
     ] {
-        let started = Instant::now();
-        let before = cpu(started);
+        let before = cpu();
         for _ in 0..2000 {
             black_box(
                 provenance
@@ -356,7 +348,7 @@ fn hostile() {
                     .is_some(),
             );
         }
-        println!("{what:>10}: {:.0}", (cpu(started) - before) as f64 / 2000.0);
+        println!("{what:>10}: {:.0}", (cpu() - before) as f64 / 2000.0);
     }
 }
 

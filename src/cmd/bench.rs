@@ -11,7 +11,6 @@ use bouncer_runtime::Verdict;
 use bouncer_runtime::gate::{Attempt, Call, Conversation, Gate};
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::plan::format::MAGIC;
-use bouncer_runtime::tools::ToolDefinition;
 use std::hint::black_box;
 use std::io::Write;
 use std::path::Path;
@@ -96,42 +95,19 @@ fn recorded(
         let fail =
             |why: &str| Failure::Message(format!("`{}`, line {number}: {why}", path.display()));
         let (line, raw) = trace::parse(line).map_err(|why| fail(&why))?;
-        match line {
-            Line::Conversation {} => {}
-            Line::Tools { server, tools } => {
-                let definitions: Vec<ToolDefinition> = tools
-                    .into_iter()
-                    .map(ToolDefinition::from_json)
-                    .collect::<Result<_, _>>()
-                    .map_err(|error| fail(&error.to_string()))?;
-                gate.pin(server.as_deref(), &definitions, None);
-            }
-            Line::Result {
-                server,
-                tool,
-                content,
-                structured,
-                error,
-            } => {
-                let result = trace::result_value(content, structured, error);
-                gate.record(conversation, server.as_deref(), &tool, &result);
-            }
-            Line::Approve {
-                server,
-                tool,
-                param,
-                destination,
-            } => conversation.approve(server.as_deref(), &tool, &param, &destination),
-            Line::Call {
-                server,
-                tool,
-                arguments_raw,
-                ..
-            } => calls.push(Sample {
+        let line = line.hear(gate, conversation).map_err(|why| fail(&why))?;
+        if let Some(Line::Call {
+            server,
+            tool,
+            arguments_raw,
+            ..
+        }) = line
+        {
+            calls.push(Sample {
                 server,
                 tool,
                 arguments: arguments_raw.or(raw.map(|raw| raw.get().to_owned())),
-            }),
+            });
         }
     }
     Ok(calls)

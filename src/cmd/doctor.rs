@@ -166,6 +166,7 @@ fn guarded(said: &mut Said, entry: &Entry, options: &[String], config: &Path) {
     }
     let policy = PolicySource {
         plan: values(options, "--plan").pop(),
+        map_plan: false,
         policy: values(options, "--policy"),
         layers: Layers {
             no_packs: options.iter().any(|option| option == "--no-packs"),

@@ -55,7 +55,7 @@ pub fn command(args: GatewayArgs) -> Outcome {
     let page = page::bind(&args.page, shown)?;
     let common = Common {
         plan,
-        limit: (args.provenance_limit as usize) << 20,
+        limit: args.provenance_limit,
         lock,
         audit,
         kept,
@@ -78,7 +78,8 @@ pub fn command(args: GatewayArgs) -> Outcome {
 /// What a gateway is made of, however its agents reach it.
 struct Common {
     plan: Plan,
-    limit: usize,
+    /// How much a conversation remembers, in MiB.
+    limit: Option<u32>,
     lock: Option<Lock>,
     audit: Option<PathBuf>,
     kept: audit::Options,
@@ -100,7 +101,7 @@ fn over_stdio(common: Common) -> Outcome {
     announce(&common.servers, &plan, &path, common.settings.observe);
     let _link = common.page.and_then(|page| page.start(path));
     let mut gate = Gate::new(plan);
-    gate.limit_provenance(common.limit);
+    gate.limit_provenance_to(common.limit);
     let gateway = Gateway {
         gate,
         lock: common.lock,
@@ -163,7 +164,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         )?;
         let desk = desk(plan, approvals.clone(), conversation.to_owned());
         let mut gate = Gate::new(plan.clone());
-        gate.limit_provenance(limit);
+        gate.limit_provenance_to(limit);
         Ok(Opened {
             gate,
             audit,

@@ -121,6 +121,7 @@ fn check_policy(args: &InitArgs) -> Result<(), Failure> {
     }
     let policy = PolicySource {
         plan: args.plan.clone(),
+        map_plan: false,
         policy: args.policy.clone(),
         layers: Layers {
             no_packs: false,

@@ -1,9 +1,7 @@
 //! Plays a conversation, line by line, against a plan.
 
 use super::trace::{self, Line};
-use bouncer_runtime::gate::{
-    Attempt, Call, Conversation, DEFAULT_PROVENANCE_LIMIT, Decision, Gate,
-};
+use bouncer_runtime::gate::{Attempt, Call, Conversation, Decision, Gate};
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::tools::ToolDefinition;
 
@@ -12,8 +10,8 @@ pub struct Player<'p> {
     plan: &'p Plan,
     gate: Gate,
     conversation: Conversation,
-    /// Bytes that a conversation remembers of what was read.
-    memory: usize,
+    /// How much a conversation remembers of what was read, in MiB, if not as the plan says.
+    memory: Option<u32>,
 }
 
 /// What a call is expected to get.
@@ -37,13 +35,13 @@ impl Expected {
 impl<'p> Player<'p> {
     /// A fresh conversation, with nothing pinned.
     pub fn new(plan: &'p Plan) -> Self {
-        Self::remembering(plan, DEFAULT_PROVENANCE_LIMIT)
+        Self::remembering(plan, None)
     }
 
-    /// The same, remembering so many bytes of what is read.
-    pub fn remembering(plan: &'p Plan, memory: usize) -> Self {
+    /// The same, remembering so many MiB of what is read.
+    pub fn remembering(plan: &'p Plan, memory: Option<u32>) -> Self {
         let mut gate = Gate::new(plan.clone());
-        gate.limit_provenance(memory);
+        gate.limit_provenance_to(memory);
         let conversation = gate.conversation();
         Self {
             plan,
@@ -68,38 +66,10 @@ impl<'p> Player<'p> {
         judged: impl FnOnce(&str, &Decision<'_>, &Expected),
     ) -> Result<(), String> {
         let (line, raw) = trace::parse(text)?;
+        let Some(line) = line.hear(&mut self.gate, &mut self.conversation)? else {
+            return Ok(());
+        };
         match line {
-            Line::Conversation {} => {
-                *self = Self::remembering(self.plan, self.memory);
-            }
-            Line::Tools { server, tools } => {
-                let definitions: Vec<ToolDefinition> = tools
-                    .into_iter()
-                    .map(ToolDefinition::from_json)
-                    .collect::<Result<_, _>>()
-                    .map_err(|error| error.to_string())?;
-                self.gate.pin(server.as_deref(), &definitions, None);
-            }
-            Line::Result {
-                server,
-                tool,
-                content,
-                structured,
-                error,
-            } => {
-                let result = trace::result_value(content, structured, error);
-                self.gate
-                    .record(&mut self.conversation, server.as_deref(), &tool, &result);
-            }
-            Line::Approve {
-                server,
-                tool,
-                param,
-                destination,
-            } => {
-                self.conversation
-                    .approve(server.as_deref(), &tool, &param, &destination);
-            }
             Line::Call {
                 server,
                 tool,
@@ -130,6 +100,8 @@ impl<'p> Player<'p> {
                 };
                 judged(&tool, &decision, &expected);
             }
+            // Starts afresh; there is nothing else left.
+            _ => *self = Self::remembering(self.plan, self.memory),
         }
         Ok(())
     }

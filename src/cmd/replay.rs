@@ -16,7 +16,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     for path in &args.traces {
         let text = source::read_text(path)?;
         let name = path.display().to_string();
-        let mut player = Player::remembering(&plan, (args.provenance_limit as usize) << 20);
+        let mut player = Player::remembering(&plan, args.provenance_limit);
         for (number, line) in (1_u64..).zip(text.lines()) {
             if line.trim().is_empty() {
                 continue;

@@ -59,7 +59,7 @@ pub fn command(args: RunArgs) -> Outcome {
         .approvals
         .or_else(|| source::beside(&plan, &args.source, |meta| &meta.approval_path));
     let mut gate = Gate::new(plan);
-    gate.limit_provenance((args.provenance_limit as usize) << 20);
+    gate.limit_provenance_to(args.provenance_limit);
     run(RunOptions {
         upstream: Upstream::new(args.config, args.upstream_name, args.command),
         server: args.server,

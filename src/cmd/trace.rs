@@ -1,5 +1,7 @@
 //! Traces: recorded or written conversations, one JSON object a line.
 
+use bouncer_runtime::gate::{Conversation, Gate};
+use bouncer_runtime::tools::ToolDefinition;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -47,6 +49,23 @@ pub enum Line {
         /// An error instead.
         error: Option<Value>,
     },
+    /// How a server introduced itself.
+    Introduction {
+        /// The server.
+        server: Option<String>,
+        /// The result of `initialize` or `server/discover`.
+        result: Value,
+    },
+    /// Anything else that reached the agent: a resource, a prompt, a log message, a request
+    /// of the server.
+    Received {
+        /// The server.
+        server: Option<String>,
+        /// What it answers, or is: `resources/read`, `prompts/get`, `notifications/message`.
+        method: String,
+        /// The result of such a request, or the message's own `params`.
+        value: Value,
+    },
     /// A human approves a destination.
     Approve {
         /// The server.
@@ -93,6 +112,57 @@ pub fn parse(text: &str) -> Result<(Line, Option<Box<RawValue>>), String> {
         return Err("`arguments` and `arguments_raw` exclude each other".to_owned());
     }
     Ok((line, raw))
+}
+
+impl Line {
+    /// Pins, records and approves what the line says. Gives back lines that are for the caller:
+    /// a call, or the start of another conversation.
+    ///
+    /// # Errors
+    /// What is wrong with the line.
+    pub fn hear(
+        self,
+        gate: &mut Gate,
+        conversation: &mut Conversation,
+    ) -> Result<Option<Self>, String> {
+        match self {
+            Self::Conversation {} | Self::Call { .. } => return Ok(Some(self)),
+            Self::Tools { server, tools } => {
+                let definitions: Vec<ToolDefinition> = tools
+                    .into_iter()
+                    .map(ToolDefinition::from_json)
+                    .collect::<Result<_, _>>()
+                    .map_err(|error| error.to_string())?;
+                gate.pin(server.as_deref(), &definitions, None);
+                gate.record_definitions(conversation, server.as_deref(), &definitions);
+            }
+            Self::Introduction { server, result } => {
+                gate.record_introduction(conversation, server.as_deref(), &result);
+            }
+            Self::Received {
+                server,
+                method,
+                value,
+            } => gate.record_untrusted(conversation, server.as_deref(), &method, &value),
+            Self::Result {
+                server,
+                tool,
+                content,
+                structured,
+                error,
+            } => {
+                let result = result_value(content, structured, error);
+                gate.record(conversation, server.as_deref(), &tool, &result);
+            }
+            Self::Approve {
+                server,
+                tool,
+                param,
+                destination,
+            } => conversation.approve(server.as_deref(), &tool, &param, &destination),
+        }
+        Ok(None)
+    }
 }
 
 /// The result of a call as an MCP server would send it.

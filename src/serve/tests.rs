@@ -8,6 +8,7 @@ fn server() -> Server {
     Server {
         source: PolicySource {
             plan: None,
+            map_plan: false,
             policy: Vec::new(),
             layers: Layers {
                 no_packs: false,

@@ -1,7 +1,7 @@
 //! The server's tools.
 
 use super::{Server, Wrong};
-use crate::cli::{Layers, PolicySource};
+use crate::cli::PolicySource;
 use crate::source;
 use bouncer_compiler::diagnostic;
 use bouncer_compiler::verify;
@@ -315,13 +315,7 @@ fn plan_of(yaml: &str) -> Result<Plan, String> {
 
 /// Reads it anew for each call: policies change.
 fn plan_in_force(source: &PolicySource) -> Result<Plan, String> {
-    let copy = PolicySource {
-        plan: source.plan.clone(),
-        policy: source.policy.clone(),
-        layers: Layers {
-            ..source.layers.clone()
-        },
-    };
+    let copy = source.clone();
     source::plan(&copy).map_err(|failure| match failure {
         crate::output::Failure::Message(why) => why,
         _ => "the policy in force does not compile".to_owned(),

@@ -56,7 +56,16 @@ impl Provenance {
                 Ok(value @ (serde_json::Value::Object(_) | serde_json::Value::Array(_))) => {
                     self.structured(&value, outputs);
                 }
-                _ => self.structured(&serde_json::Value::String(text.to_owned()), outputs),
+                _ => match records(text, outputs) {
+                    Some(value) => {
+                        let from = self.pieces.len();
+                        self.structured(&value, outputs);
+                        for piece in self.pieces.iter_mut().skip(from) {
+                            piece.label = piece.label.max(Label::Observed);
+                        }
+                    }
+                    None => self.structured(&serde_json::Value::String(text.to_owned()), outputs),
+                },
             },
             _ => self.untrusted(block),
         }
@@ -108,6 +117,16 @@ impl Provenance {
             .into_iter()
             .find(|label| of(*label).any(|piece| found(value, &piece.text)))
     }
+}
+
+/// A text in YAML that says all it says in names and values, where fields are labelled.
+fn records(text: &str, outputs: Option<&Outputs>) -> Option<serde_json::Value> {
+    if outputs?.fields.is_empty() || text.contains(['#', '&', '*', '!', '%']) {
+        return None;
+    }
+    let document = bouncer_compiler::Document::parse("result", text).ok()?;
+    let value: serde_json::Value = serde_json::from_str(&document.root().json()).ok()?;
+    (value.is_object() || value.is_array()).then_some(value)
 }
 
 /// The label of the longest field path that names exactly this node; among equals the

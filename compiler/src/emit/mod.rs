@@ -240,7 +240,7 @@ fn meta(writer: &mut Writer, policy: &Policy, lowered: &Lowered) -> Meta {
         flags: U32::new(flags),
         on_destructive_hint: verdict(rules.map(|r| r.on_destructive_hint.action)),
         on_unknown: verdict(rules.map(|r| r.on_unknown.action)),
-        reserved: U16::new(0),
+        provenance_limit: U16::new(policy.provenance_limit.unwrap_or(0)),
         on_destructive_hint_at: pos(rules.and_then(|r| r.on_destructive_hint.at)),
         on_unknown_at: pos(rules.and_then(|r| r.on_unknown.at)),
         destructive_max_calls: U32::new(max_calls.unwrap_or(NONE)),

@@ -55,6 +55,8 @@ pub struct Policy {
     pub servers: Vec<Server>,
     /// Tools of which every call is denied are not shown to the client.
     pub hide_denied: bool,
+    /// How much a conversation remembers of what it reads, in MiB.
+    pub provenance_limit: Option<u16>,
     /// Where the policy wants the audit log, as written; relative to the policy file.
     pub audit_path: Option<String>,
     /// Where the policy wants approvals kept, as written; relative to the policy file.

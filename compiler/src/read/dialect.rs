@@ -69,6 +69,7 @@ pub(crate) const NATIVE_KEYS: &[&str] = &[
     "audit",
     "approval",
     "hide_denied",
+    "provenance_limit",
     "assert",
 ];
 /// Keys of a rule.
@@ -112,6 +113,7 @@ pub(crate) const NATIVE_ONLY: &[&str] = &[
     "lists",
     "tools",
     "hide_denied",
+    "provenance_limit",
     "assert",
 ];
 

@@ -55,6 +55,8 @@ pub(crate) struct File {
     pub heuristics: Option<(bool, Span)>,
     /// `hide_denied`, if the file has it.
     pub hide_denied: Option<(bool, Span)>,
+    /// `provenance_limit` in MiB, if the file has it.
+    pub provenance_limit: Option<(u16, Span)>,
     /// `assert`.
     pub assertions: Vec<Assertion>,
     /// `lists`, expanded.

@@ -35,6 +35,12 @@ pub(crate) fn read(cx: &mut Cx<'_>, root: &Node) -> File {
     if let Some(node) = fields.get("hide_denied") {
         file.hide_denied = cx.bool(node, "`hide_denied`").map(|on| (on, node.span));
     }
+    if let Some(node) = fields.get("provenance_limit") {
+        let most = u16::MAX.into();
+        let limit = cx.count(node, "`provenance_limit`, in MiB,", 1, most);
+        let limit = limit.and_then(|limit| u16::try_from(limit).ok());
+        file.provenance_limit = limit.map(|limit| (limit, node.span));
+    }
     if let Some(node) = fields.get("assert") {
         file.assertions = assertions(cx, &lists, node);
     }

@@ -111,6 +111,7 @@ pub(crate) fn load_with(
         heuristics,
         servers: servers(&mut files, &mut sink),
         hide_denied: options::hide_denied(&files, &mut sink),
+        provenance_limit: options::provenance_limit(&files, &mut sink),
         audit_path: options::audit(&files, &mut sink),
         approval_path,
         approval_timeout_ms,

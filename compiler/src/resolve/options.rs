@@ -77,6 +77,12 @@ pub(super) fn hide_denied(files: &[File], sink: &mut Sink) -> bool {
     agreed(said, "hide_denied", sink).is_some_and(|(on, _)| on)
 }
 
+/// How much a conversation remembers of what it reads, in MiB.
+pub(super) fn provenance_limit(files: &[File], sink: &mut Sink) -> Option<u16> {
+    let said = files.iter().filter_map(|file| file.provenance_limit);
+    agreed(said, "provenance_limit", sink).map(|(limit, _)| limit)
+}
+
 /// Where the files want the audit log.
 pub(super) fn audit(files: &[File], sink: &mut Sink) -> Option<String> {
     let said = files

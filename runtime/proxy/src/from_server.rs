@@ -181,7 +181,7 @@ impl<J: Judge + 'static> Mediator<J> {
             }
             Kind::TaskResult { tool } => self.judge.borrow_mut().record(tool, outcome),
             Kind::ListTools => self.note_shown_tools(outcome),
-            Kind::Initialize => {}
+            Kind::Initialize => self.judge.borrow_mut().record_introduction(outcome),
             Kind::Other { method } => self.judge.borrow_mut().record_untrusted(method, outcome),
         }
     }

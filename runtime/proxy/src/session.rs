@@ -73,6 +73,8 @@ pub(super) trait Judge {
     fn observe(&mut self, tools: &[ToolDefinition]);
     /// What a call returned.
     fn record(&mut self, tool: &str, result: &Value);
+    /// How the server introduced itself.
+    fn record_introduction(&mut self, introduction: &Value);
     /// Other text that reaches the agent.
     fn record_untrusted(&mut self, origin: &str, value: &Value);
     /// Changes whenever the policy does: what a human answered before then was about
@@ -181,6 +183,11 @@ impl Shared {
     fn pin(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
         self.gate.pin(server, tools, self.lock.as_ref());
     }
+
+    fn record_definitions(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
+        self.gate
+            .record_definitions(&mut self.conversation, server, tools);
+    }
 }
 
 impl Judge for Session {
@@ -232,23 +239,31 @@ impl Judge for Session {
     }
 
     fn pin(&mut self, tools: &[ToolDefinition]) {
-        let mut shared = self.shared.borrow_mut();
+        let shared = &mut *self.shared.borrow_mut();
         if shared.pinned.insert(self.server.clone()) {
             shared.pin(self.server.as_deref(), tools);
         } else {
             shared.gate.observe(self.server.as_deref(), tools);
         }
+        shared.record_definitions(self.server.as_deref(), tools);
     }
 
     fn observe(&mut self, tools: &[ToolDefinition]) {
-        let gate = &mut self.shared.borrow_mut().gate;
-        gate.observe(self.server.as_deref(), tools);
+        let shared = &mut *self.shared.borrow_mut();
+        shared.gate.observe(self.server.as_deref(), tools);
+        shared.record_definitions(self.server.as_deref(), tools);
     }
 
     fn record(&mut self, tool: &str, result: &Value) {
         let shared = &mut *self.shared.borrow_mut();
         let (gate, conversation) = (&shared.gate, &mut shared.conversation);
         gate.record(conversation, self.server.as_deref(), tool, result);
+    }
+
+    fn record_introduction(&mut self, introduction: &Value) {
+        let shared = &mut *self.shared.borrow_mut();
+        let (gate, conversation) = (&shared.gate, &mut shared.conversation);
+        gate.record_introduction(conversation, self.server.as_deref(), introduction);
     }
 
     fn record_untrusted(&mut self, origin: &str, value: &Value) {

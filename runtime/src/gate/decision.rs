@@ -443,11 +443,18 @@ fn bounded_note(f: &mut fmt::Formatter<'_>, bounded: bool) -> fmt::Result {
 /// Names where a value came from.
 fn from(f: &mut fmt::Formatter<'_>, origin: Option<&Origin<'_>>) -> fmt::Result {
     let Some(origin) = origin else { return Ok(()) };
-    write!(f, " (in the output of {}", Quoted(origin.tool))?;
+    let of = if origin.call > 0 {
+        "the output of "
+    } else {
+        ""
+    };
+    write!(f, " (in {of}{}", Quoted(origin.tool))?;
     if let Some(server) = origin.server {
         write!(f, " of server {}", Quoted(server))?;
     }
-    write!(f, ", call {}", origin.call)?;
+    if origin.call > 0 {
+        write!(f, ", call {}", origin.call)?;
+    }
     if !origin.field.is_empty() {
         write!(f, ", field {}", Quoted(origin.field))?;
     }

@@ -75,12 +75,20 @@ impl Gate {
         // A loaded plan cannot fail here; if it did, decisions fail closed as well.
         let heuristics = tool::heuristics(plan.tables()).unwrap_or_default();
         let rows_always = hidden::always(plan.tables()).unwrap_or_default();
+        let said = plan
+            .tables()
+            .meta()
+            .map_or(0, |meta| meta.provenance_limit.get());
+        let provenance_limit = match said {
+            0 => DEFAULT_PROVENANCE_LIMIT,
+            mib => usize::from(mib) << 20,
+        };
         Self {
             plan,
             heuristics,
             tools: Vec::new(),
             names: HashMap::default(),
-            provenance_limit: DEFAULT_PROVENANCE_LIMIT,
+            provenance_limit,
             listed: false,
             definitions: HashMap::default(),
             rows_always,
@@ -160,9 +168,17 @@ impl Gate {
     }
 
     /// Sets about how many bytes each further conversation remembers of what it reads,
-    /// with all that is needed to find it again. What is forgotten is unproven again.
+    /// with all that is needed to find it again, whatever the plan says. What is forgotten
+    /// is unproven again.
     pub const fn limit_provenance(&mut self, bytes: usize) {
         self.provenance_limit = bytes;
+    }
+
+    /// The same, in MiB, where a user said something.
+    pub const fn limit_provenance_to(&mut self, mib: Option<u32>) {
+        if let Some(mib) = mib {
+            self.limit_provenance((mib as usize) << 20);
+        }
     }
 
     /// A fresh conversation: no budget used, nothing approved, nothing recorded.
@@ -240,6 +256,45 @@ impl Gate {
         tool::find_contract(tables, &tool::full_name(server, tool), tool)
             .and_then(|contract| tool::output_labels(tables, contract, self.heuristics.as_ref()))
             .unwrap_or_else(|_| OutputLabels::all(Label::Untrusted))
+    }
+
+    /// Records how a server describes its tools, before the agent sees it. It is observed:
+    /// whoever chose the server has not read every word of it, but nobody who writes a mail
+    /// writes there either. Only what vouches or taints changes, no number of a call.
+    pub fn record_definitions(
+        &self,
+        conversation: &mut Conversation,
+        server: Option<&str>,
+        tools: &[ToolDefinition],
+    ) {
+        let source = Source {
+            server,
+            tool: "tools/list",
+            call: 0,
+        };
+        for tool in tools {
+            conversation
+                .provenance
+                .record_observed(&source, &tool.name, &tool.json);
+        }
+    }
+
+    /// Records how a server introduces itself: the result of `initialize`. As observed
+    /// as its tools' descriptions are.
+    pub fn record_introduction(
+        &self,
+        conversation: &mut Conversation,
+        server: Option<&str>,
+        introduction: &serde_json::Value,
+    ) {
+        let source = Source {
+            server,
+            tool: "initialize",
+            call: 0,
+        };
+        conversation
+            .provenance
+            .record_observed(&source, "", introduction);
     }
 
     /// Records text that reached the agent by another way than a tool's result, such

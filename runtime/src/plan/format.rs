@@ -239,8 +239,8 @@ record! {
         on_destructive_hint: u8,
         /// Verdict byte for other unmatched calls.
         on_unknown: u8,
-        /// Zero.
-        reserved: U16,
+        /// How much a conversation remembers of what it reads, in MiB; 0: not said.
+        provenance_limit: U16,
         /// Where `onDestructiveHint` was written.
         on_destructive_hint_at: Pos,
         /// Where `onUnknown` was written.

@@ -38,10 +38,25 @@ pub struct Plan {
 /// Start and end of each section, by [`Section`] number minus one.
 type Sections = [(usize, usize); Section::ALL.len()];
 
+/// The bytes of a plan, wherever they are kept.
+struct Bytes(Box<dyn AsRef<[u8]> + Send + Sync>);
+
+impl Bytes {
+    fn get(&self) -> &[u8] {
+        (*self.0).as_ref()
+    }
+}
+
+impl std::fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.get().len())
+    }
+}
+
 self_cell::self_cell!(
     /// The bytes of a plan with the tables in them.
     struct Loaded {
-        owner: Arc<[u8]>,
+        owner: Bytes,
         #[covariant]
         dependent: Tables,
     }
@@ -50,17 +65,21 @@ self_cell::self_cell!(
 );
 
 impl Plan {
-    /// Loads a plan from its file's bytes.
+    /// Loads a plan from its file's bytes: a `Vec`, or what else holds bytes, such as a
+    /// file that is mapped into memory. They are kept, not copied, and must not change.
     ///
     /// Linear in their length; allocates nothing beyond the bytes themselves.
     ///
     /// # Errors
     /// If the bytes are not a plan of this version, are damaged, or refer to something
     /// that is not there.
-    pub fn load(bytes: impl Into<Arc<[u8]>>) -> Result<Self, LoadError> {
-        let bytes: Arc<[u8]> = bytes.into();
-        let (header, rest) =
-            Header::ref_from_prefix(&bytes).map_err(|_| LoadError::not_a_plan())?;
+    pub fn load(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Self, LoadError> {
+        Self::load_kept(Bytes(Box::new(bytes)))
+    }
+
+    fn load_kept(kept: Bytes) -> Result<Self, LoadError> {
+        let bytes = kept.get();
+        let (header, rest) = Header::ref_from_prefix(bytes).map_err(|_| LoadError::not_a_plan())?;
         // The order of checks: what the file is, then whether it is whole, then whether
         // it is authentic to its digest, and only then what it says.
         if header.magic != format::MAGIC {
@@ -76,7 +95,7 @@ impl Plan {
             return Err(LoadError::truncated("sections"));
         }
         let digest = header.digest;
-        if digest_of(&bytes) != digest {
+        if digest_of(bytes) != digest {
             return Err(LoadError::digest());
         }
         if header.sections.get() as usize != Section::ALL.len() || header.reserved.get() != 0 {
@@ -107,9 +126,7 @@ impl Plan {
             return Err(LoadError::layout("end of file"));
         }
         let plan = Self {
-            loaded: Arc::new(Loaded::new(Arc::clone(&bytes), |bytes| {
-                Tables::of(bytes, &sections)
-            })),
+            loaded: Arc::new(Loaded::new(kept, |kept| Tables::of(kept.get(), &sections))),
             sections,
             digest,
         };
@@ -136,7 +153,7 @@ impl Plan {
     /// The file's bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        self.loaded.borrow_owner()
+        self.loaded.borrow_owner().get()
     }
 
     /// The bytes of one section.

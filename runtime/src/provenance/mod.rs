@@ -27,6 +27,8 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod tree;
+#[cfg(feature = "yaml")]
+mod yaml;
 
 pub use labels::{FieldRule, LabelStep, OutputLabels};
 
@@ -69,7 +71,7 @@ pub struct Source<'a> {
     pub server: Option<&'a str>,
     /// The tool, or what else was read: a resource's address, a prompt's name.
     pub tool: &'a str,
-    /// The number of the call in the conversation.
+    /// The number of the call in the conversation; 0 where it belongs to none.
     pub call: u64,
 }
 
@@ -81,7 +83,7 @@ pub struct Origin<'a> {
     pub server: Option<&'a str>,
     /// The tool.
     pub tool: &'a str,
-    /// The number of the call in the conversation.
+    /// The number of the call in the conversation; 0 for what servers say of themselves.
     pub call: u64,
     /// When it was recorded, in milliseconds of Unix time.
     pub time: u64,
@@ -205,6 +207,15 @@ impl Provenance {
         self.time = unix_ms();
         let name = self.names.id(source.server, source.tool);
         Recorder::new(self, name, source.call).result(labels, result);
+        self.shrink_buffers();
+    }
+
+    /// Records every leaf of something that a server says of itself as observed. `field`
+    /// is what stands before the leaves' own paths. Linear in the size of `said`.
+    pub fn record_observed(&mut self, source: &Source<'_>, field: &str, said: &Value) {
+        self.time = unix_ms();
+        let name = self.names.id(source.server, source.tool);
+        Recorder::new(self, name, source.call).said(field, said);
         self.shrink_buffers();
     }
 

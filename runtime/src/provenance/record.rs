@@ -79,6 +79,16 @@ impl<'p> Recorder<'p> {
         }
     }
 
+    /// Records every leaf of something that a server says of itself.
+    pub(super) fn said(&mut self, of: &str, said: &Value) {
+        let leaves = |this: &mut Self| this.leaves(Label::Observed, said);
+        if of.is_empty() {
+            leaves(self);
+        } else {
+            self.within(of, leaves);
+        }
+    }
+
     fn message(&mut self, labels: &OutputLabels, floor: Label, message: &Value) {
         let Value::Object(members) = message else {
             return self.leaves(Label::Untrusted, message);
@@ -196,6 +206,13 @@ impl<'p> Recorder<'p> {
     fn document(&mut self, labels: &OutputLabels, floor: Label, text: &str) -> bool {
         if let Some(node) = Node::parse(text) {
             let mut cursor = Cursor::new(labels, floor);
+            self.walk(&mut cursor, &node, true);
+            return false;
+        }
+        if let Some(node) = records(labels, text) {
+            // Whoever writes a text may also write one that looks like this, where the
+            // server puts its answer together line by line. So it never vouches.
+            let mut cursor = Cursor::new(labels, floor.max(Label::Observed));
             self.walk(&mut cursor, &node, true);
             return false;
         }
@@ -325,6 +342,22 @@ impl<'p> Recorder<'p> {
         inside(self);
         self.field.truncate(len);
     }
+}
+
+/// The records that a text writes out as YAML, where it matters which is which.
+#[cfg(feature = "yaml")]
+fn records<'t>(labels: &OutputLabels, text: &'t str) -> Option<Node<'t>> {
+    let alike = labels.fields.is_empty() && labels.by_name.is_none();
+    if alike {
+        None
+    } else {
+        super::yaml::parse(text)
+    }
+}
+
+#[cfg(not(feature = "yaml"))]
+fn records<'t>(_: &OutputLabels, _: &'t str) -> Option<Node<'t>> {
+    None
 }
 
 /// A failed tool call, or a JSON-RPC error object.

@@ -265,20 +265,13 @@ impl Signature {
         }
         let bits = (BITS * self.largest).ilog2();
         let mut from = self.small;
-        self.touch(coarse, bits);
-        for wide in &self.wide {
-            let mut live = u64::MAX;
-            for (first, second) in coarse.iter().map(|hash| rows(*hash, bits)) {
-                let row = |row: usize| wide.get(row).copied().unwrap_or(0);
-                live &= row(first) & row(second);
-                if live == 0 {
-                    break;
+        for wides in self.wide.chunks(TOGETHER) {
+            for live in live_in(wides, coarse, bits).into_iter().take(wides.len()) {
+                if let Some(found) = look(from, live) {
+                    return Some(found);
                 }
+                from += BLOCKS;
             }
-            if let Some(found) = look(from, live) {
-                return Some(found);
-            }
-            from += BLOCKS;
         }
         for eight in &self.eights {
             let mut live = u8::MAX;
@@ -297,20 +290,10 @@ impl Signature {
         look(from, raw(from, self.sections.len()))
     }
 
-    /// Brings the rows that are looked at first into the processor's caches, all at once.
-    fn touch(&self, coarse: &[u64], bits: u32) {
-        let some = coarse.iter().take(3);
-        let seen = self.wide.iter().fold(0, |seen, wide| {
-            let rows = some.clone().map(|hash| rows(*hash, bits).0);
-            rows.fold(seen, |seen, row| seen ^ wide.get(row).copied().unwrap_or(0))
-        });
-        std::hint::black_box(seen);
-    }
-
     /// Of the sections from a number on whose bits are set, those that go on after a first
     /// look at their fine tables. All of them at once, which takes little longer than one.
     fn sections_with(&self, from: usize, live: u64, fine: &[u64]) -> u64 {
-        let some = fine.get(..2).unwrap_or(fine);
+        let some = fine.get(..6).unwrap_or(fine);
         bits(live).fold(0, |all, at| {
             let blocks = self.sections.get(from + at).map_or(0, |section| {
                 some.iter()
@@ -324,6 +307,31 @@ impl Signature {
     pub(super) const fn bytes(&self) -> usize {
         self.bytes
     }
+}
+
+/// So many wide tables are asked at once.
+const TOGETHER: usize = 16;
+
+/// For each of up to [`TOGETHER`] wide tables, the sections that seem to hold all sequences.
+///
+/// Each row is a place in memory that has to be waited for. So all tables are asked for
+/// some sequences, which are waited for together, before any is asked for more.
+fn live_in(wides: &[Box<[u64]>], coarse: &[u64], bits: u32) -> [u64; TOGETHER] {
+    let mut all = [u64::MAX; TOGETHER];
+    for some in coarse.chunks(4) {
+        let mut rows_of = [(0, 0); 4];
+        for (rows_of, hash) in rows_of.iter_mut().zip(some) {
+            *rows_of = rows(*hash, bits);
+        }
+        let rows_of = rows_of.get(..some.len()).unwrap_or_default();
+        for (live, wide) in all.iter_mut().zip(wides).filter(|(live, _)| **live != 0) {
+            let row = |row: usize| wide.get(row).copied().unwrap_or(0);
+            *live = rows_of.iter().fold(*live, |live, (first, second)| {
+                live & row(*first) & row(*second)
+            });
+        }
+    }
+    all
 }
 
 /// The places of the bits that are set.

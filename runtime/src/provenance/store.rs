@@ -199,12 +199,15 @@ fn fill(slots: &mut [u64], from: impl Iterator<Item = u64>) -> usize {
     filled.count()
 }
 
-/// The hashes of a head in another order. Neighbours say almost the same, so each third one
-/// comes first, among them the one with the rarest bytes.
+/// The hashes of a head in another order: the one with the rarest bytes comes first.
+/// Neighbours say almost the same, so each third one from there on comes next.
 fn rarest<'h>(head: &[u8], hashes: &'h [u64]) -> impl Iterator<Item = u64> + use<'h> {
     let rarest = grams::ranks(head).zip(0..).min().map_or(0, |(_, at)| at);
-    let starts = [0, 1, 2].map(|more| (rarest + more) % 3);
-    let thirds = starts.map(|start| hashes.iter().skip(start).step_by(3).copied());
+    let (before, after) = hashes.split_at(rarest.min(hashes.len()));
+    let thirds = [0, 1, 2].map(|start| {
+        let before = before.iter().rev().skip(2 - start).step_by(3);
+        after.iter().skip(start).step_by(3).chain(before).copied()
+    });
     thirds.into_iter().flatten()
 }
 

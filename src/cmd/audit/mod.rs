@@ -38,6 +38,7 @@ fn path(args: &LogArgs) -> Result<PathBuf, Failure> {
     if args.plan.is_some() || !args.policy.is_empty() {
         let source = PolicySource {
             plan: args.plan.clone(),
+            map_plan: false,
             policy: args.policy.clone(),
             layers: Layers {
                 no_packs: false,

@@ -5,7 +5,9 @@
 //! the caller puts that to a human. What it must never do is overlook a command.
 
 mod meaning;
+mod reach;
 mod reader;
+mod runs;
 #[cfg(test)]
 mod tests;
 

@@ -36,6 +36,21 @@ fn what_is_not_understood_passes_byte_for_byte() {
 }
 
 #[test]
+fn an_introduction_is_recorded_before_the_client_reads_it() {
+    with(quick(), None, async |rig| {
+        rig.client
+            .send(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#)
+            .await;
+        rig.server.line().await.unwrap();
+        let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"instructions":"hear, hear"}}"#;
+        rig.server.send(answer).await;
+        assert_eq!(rig.client.line().await.unwrap(), answer);
+        let told = [r#"introduction {"instructions":"hear, hear"}"#];
+        assert_eq!(*rig.told.borrow(), told);
+    });
+}
+
+#[test]
 fn requests_of_the_server_are_answered_by_the_client_only_once() {
     with(quick(), None, async |rig| {
         rig.start("{}", &[]).await;

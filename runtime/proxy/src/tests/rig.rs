@@ -153,6 +153,10 @@ impl Judge for Script {
         self.tell(format!("record {tool} {result}"));
     }
 
+    fn record_introduction(&mut self, introduction: &Value) {
+        self.tell(format!("introduction {introduction}"));
+    }
+
     fn record_untrusted(&mut self, origin: &str, value: &Value) {
         self.tell(format!("untrusted {origin} {value}"));
     }

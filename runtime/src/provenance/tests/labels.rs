@@ -194,3 +194,40 @@ fn labels_on_the_wire_only_make_stricter() {
     assert_eq!(ask(&after(&trusted, &block), ATTACKER), "u");
     assert_eq!(ask(&after(&trusted, &block), "bob@corp.com"), "tu");
 }
+
+#[cfg(feature = "yaml")]
+#[test]
+fn yaml_is_taken_apart_but_never_vouches() {
+    let labels = labels(
+        Label::Untrusted,
+        vec![
+            rule(&["[*]", "sender"], Label::Observed),
+            rule(&["[*]", "owner"], Label::Trusted),
+        ],
+    );
+    let read = |text: &str| {
+        let mut provenance = Provenance::default();
+        let result = json!({"content": [{"type": "text", "text": text}]});
+        provenance.record_result(&source(1), &labels, &result);
+        provenance
+    };
+    let mails = "- sender: ann@corp.example\n  body: 'from bob@corp.example: hi'\n- sender: cy@corp.example\n  owner: me@corp.example\n";
+    let provenance = read(mails);
+    for (destination, found) in [
+        ("ann@corp.example", "o"),
+        ("bob@corp.example", "u"),
+        ("cy@corp.example", "o"),
+        ("me@corp.example", "o"),
+    ] {
+        assert_eq!(ask(&provenance, destination), found, "{destination}");
+    }
+    assert_eq!(
+        field(&provenance, "bob@corp.example"),
+        "content[0].text[0].body"
+    );
+    // The same with anything that a reader of YAML would leave out is one text.
+    let provenance = read(&format!("{mails}# and dan@corp.example\n"));
+    for destination in ["ann@corp.example", "me@corp.example", "dan@corp.example"] {
+        assert_eq!(ask(&provenance, destination), "u", "{destination}");
+    }
+}
