@@ -12,6 +12,7 @@ use bouncer_proxy::{Board, Said};
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::tools::Lock;
 use serde_json::{Value, json};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// See the module.
@@ -83,7 +84,7 @@ impl PolicyView {
             .name("verify".to_owned())
             .spawn(move || {
                 // A fault of the verifier is said, and is none of the gateway's.
-                let looked = std::panic::catch_unwind(|| look(&plan, &tools));
+                let looked = catch_unwind(AssertUnwindSafe(|| look(&plan, &tools)));
                 let value = looked.unwrap_or_else(
                     |_| json!({ "error": "`bouncer verify` failed on this policy" }),
                 );

@@ -513,7 +513,7 @@ fn servers_policy_and_log_are_as_the_gateway_has_them() {
         let value = get("/api/servers");
         let all = value["conversations"].as_object().unwrap();
         let server = all.values().next().map(|servers| servers[0].clone());
-        if let Some(server) = server.filter(|server| server["state"] == "up") {
+        if let Some(server) = server.filter(|server| server["tools"][0]["pin"] == "pinned") {
             break (server, value["counts"].clone());
         }
         assert!(Instant::now() < until, "{value}");

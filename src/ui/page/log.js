@@ -89,7 +89,7 @@ export function mount(main, { parameters, say }) {
 
   function total({ counts: found, whole }) {
     const part = (of) => Object.entries(of).sort((a, b) => b[1] - a[1]).map(([name, count]) => el("span", { class: `chip ${name}` }, `${name.replaceAll("_", " ")} ${count}`));
-    counts.replaceChildren(`${found.calls} calls in ${found.conversations} conversations${whole ? "" : " (newest part of the log)"} `, ...part(found.verdicts), " ", ...part(found.outcomes));
+    counts.replaceChildren(`${found.calls} ${found.calls === 1 ? "call" : "calls"} in ${found.conversations} ${found.conversations === 1 ? "conversation" : "conversations"}${whole ? "" : " (newest part of the log)"} `, ...part(found.verdicts), " ", ...part(found.outcomes));
   }
 
   async function verify() {

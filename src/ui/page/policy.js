@@ -34,7 +34,8 @@ export function mount(main, { parameters }) {
 
   function draw(value) {
     const verified = value.verified;
-    const findings = verified?.findings ?? [];
+    const order = ["error", "warning", "note"];
+    const findings = (verified?.findings ?? []).toSorted((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
     const counts = verified?.counts;
     const word = (count, text) => (count ? el("span", { class: `chip ${text}` }, `${count} ${text}${count === 1 ? "" : "s"}`) : null);
     state.replaceChildren("Plan ", show(value.plan), ". ");
