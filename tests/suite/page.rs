@@ -136,7 +136,9 @@ fn who_is_not_the_page_gets_nothing_done() {
     let long = format!("{{\"id\": \"{}\"}}", "x".repeat(20_000));
     let own = format!("http://{}", rig.address);
     let post = "/api/approvals";
-    let cases: &[(u16, &str, &str, &[(&str, &str)], &str)] = &[
+    // The status; method, path, what differs from the page's own headers, and the body.
+    type Case<'a> = (u16, &'a str, &'a str, &'a [(&'a str, &'a str)], &'a str);
+    let cases: &[Case<'_>] = &[
         (401, "GET", post, &[("authorization", "")], ""),
         (401, "POST", post, &[("authorization", "")], &body),
         (401, "POST", post, &[("authorization", "Bearer 00")], &body),

@@ -176,7 +176,18 @@ fn may(
         // An unknown destination is asked about.
         out.extend(out.iter().map(|v| (*v).max(Verdict::Ask)).min());
     }
-    if sends || limited {
+    if sends {
+        // So may be one that an outsider wrote.
+        let tainted = match contract {
+            Some(contract) => u8::try_from(contract.on_tainted.get())
+                .ok()
+                .and_then(Verdict::from_byte)
+                .ok_or(Corrupt)?,
+            None => Verdict::Deny,
+        };
+        out.extend(out.iter().map(|v| (*v).max(tainted)).min());
+    }
+    if limited {
         out.push(Verdict::Deny);
     }
     out.sort_unstable();
