@@ -403,6 +403,8 @@ pub struct RunArgs {
     /// came from [default: the policy's `provenance_limit`, else 64]
     #[arg(long, value_name = "MIB")]
     pub provenance_limit: Option<u32>,
+    #[command(flatten)]
+    pub budgets: BudgetOptions,
     /// Let everything through that the policy asks about or denies, and only log what it
     /// would have said; for writing a policy, not for guarding
     #[arg(long, conflicts_with = "approvals")]
@@ -440,6 +442,8 @@ pub struct GatewayArgs {
     #[arg(long, conflicts_with = "approvals")]
     pub observe: bool,
     #[command(flatten)]
+    pub budgets: BudgetOptions,
+    #[command(flatten)]
     pub listen: ListenArgs,
     #[command(flatten)]
     pub page: PageArgs,
@@ -467,6 +471,15 @@ pub struct PageArgs {
     pub ui_host: Vec<String>,
 }
 
+/// With whom attempts are counted.
+#[derive(Args, Clone, Debug)]
+pub struct BudgetOptions {
+    /// Count budgets and rates together with all that are given the same file, instead of
+    /// by conversation
+    #[arg(long, value_name = "FILE")]
+    pub shared_budgets: Option<PathBuf>,
+}
+
 /// Where agents come from that do not start the gateway themselves.
 #[derive(Args, Debug)]
 pub struct ListenArgs {
@@ -482,6 +495,22 @@ pub struct ListenArgs {
         help_heading = "Over HTTP"
     )]
     pub tokens: Option<PathBuf>,
+    /// Speak TLS with this certificate, and those between it and an authority, as PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires_all = ["listen", "tls_key"],
+        help_heading = "Over HTTP"
+    )]
+    pub tls_cert: Option<PathBuf>,
+    /// The private key of that certificate, as PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires_all = ["listen", "tls_cert"],
+        help_heading = "Over HTTP"
+    )]
+    pub tls_key: Option<PathBuf>,
     /// Take requests for this host name, besides localhost and the address
     #[arg(
         long,

@@ -11,6 +11,7 @@ pub mod address;
 pub mod audit;
 pub mod gate;
 pub mod json;
+pub mod moment;
 pub mod number;
 pub mod path;
 pub mod plan;

@@ -1,6 +1,6 @@
 //! The command line of what brings bouncer to where agents are.
 
-use super::PolicySource;
+use super::{BudgetOptions, PolicySource};
 use crate::clients::Client;
 use crate::hook::forms::Form;
 use clap::{Args, Subcommand};
@@ -85,6 +85,8 @@ pub struct HookArgs {
     /// Where is kept what the agent has read [default: ~/.bouncer/hook.db]
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
+    #[command(flatten)]
+    pub budgets: BudgetOptions,
 }
 
 #[derive(Args, Debug)]

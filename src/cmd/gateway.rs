@@ -1,6 +1,6 @@
 //! `bouncer gateway`: one checkpoint in front of all servers that the policy names.
 
-use super::run::{OBSERVING, audit_log, desk, kept, metrics, note};
+use super::run::{OBSERVING, audit_log, desk, kept, metrics, note, shared_budgets};
 use super::{page, reload};
 use crate::cli::{GatewayArgs, ListenArgs, PolicySource};
 use crate::output::{Failure, Outcome};
@@ -8,10 +8,10 @@ use crate::source;
 use bouncer_compiler::diagnostic::escape;
 use bouncer_proxy::{
     Changes, Endpoint, Gateway, HttpGateway, HttpServer, Limits, Listen, Metrics, Opened, Patience,
-    ServerCommand, Settings, Tokens, conversation_id,
+    ServerCommand, Settings, TlsFiles, Tokens, conversation_id,
 };
 use bouncer_runtime::audit;
-use bouncer_runtime::gate::Gate;
+use bouncer_runtime::gate::{Gate, SharedTally};
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::plan::format::ServerEntry;
 use bouncer_runtime::tools::Lock;
@@ -38,6 +38,7 @@ pub fn command(args: GatewayArgs) -> Outcome {
     let changes = reload::watch(&policy, args.tools.as_deref(), &plan);
     let metrics = metrics(&args.metrics)?;
     let kept = kept(&args.audit);
+    let tally = shared_budgets(&args.budgets)?;
     let audit = args
         .audit
         .audit
@@ -56,6 +57,7 @@ pub fn command(args: GatewayArgs) -> Outcome {
     let common = Common {
         plan,
         limit: args.provenance_limit,
+        tally,
         lock,
         audit,
         kept,
@@ -80,6 +82,7 @@ struct Common {
     plan: Plan,
     /// How much a conversation remembers, in MiB.
     limit: Option<u32>,
+    tally: Option<SharedTally>,
     lock: Option<Lock>,
     audit: Option<PathBuf>,
     kept: audit::Options,
@@ -102,6 +105,9 @@ fn over_stdio(common: Common) -> Outcome {
     let _link = common.page.and_then(|page| page.start(path));
     let mut gate = Gate::new(plan);
     gate.limit_provenance_to(common.limit);
+    if let Some(tally) = common.tally {
+        gate.share_budgets(tally);
+    }
     let gateway = Gateway {
         gate,
         lock: common.lock,
@@ -139,6 +145,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
     let Common {
         plan,
         limit,
+        tally,
         lock,
         audit,
         kept,
@@ -150,7 +157,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         settings,
     } = common;
     // What would fail for every conversation fails at once.
-    let (path, _) = audit_log(audit.clone(), &kept, &conversation_id(), &plan)?;
+    let (path, own) = audit_log(audit.clone(), &kept, &conversation_id(), &plan)?;
     announce(&servers, &plan, &path, settings.observe);
     let board = page.as_ref().map(|page| page.board().clone());
     let _link = page.and_then(|page| page.start(path));
@@ -165,6 +172,9 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         let desk = desk(plan, approvals.clone(), conversation.to_owned());
         let mut gate = Gate::new(plan.clone());
         gate.limit_provenance_to(limit);
+        if let Some(tally) = &tally {
+            gate.share_budgets(SharedTally::clone(tally));
+        }
         Ok(Opened {
             gate,
             audit,
@@ -177,6 +187,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         listen,
         plan,
         open,
+        audit: own,
         lock,
         servers,
         settings,
@@ -208,6 +219,8 @@ fn listen(args: &ListenArgs) -> Result<Option<Listen>, Failure> {
     };
     Ok(Some(Listen {
         address,
+        tls: (args.tls_cert.clone().zip(args.tls_key.clone()))
+            .map(|(certificate, key)| TlsFiles { certificate, key }),
         tokens,
         hosts: args.allow_host.clone(),
         origins: args.allow_origin.clone(),

@@ -3,19 +3,25 @@
 
 use crate::cli::HookArgs;
 use crate::hook::actions::{self, Action, Base};
+use crate::hook::budgets::Once;
 use crate::hook::forms::{self, Answer, Event, Phase};
 use crate::hook::store::{Attempt, Held, Store};
 use crate::hook::{SERVER, plans};
 use crate::output::{Failure, Outcome};
+use bouncer_proxy::SharedBudgets;
 use bouncer_runtime::audit::{Arguments, Audit, Entry, Outcome as Fate};
 use bouncer_runtime::gate::{Attempt as Try, Call, Conversation, Decision, Gate, Grounds};
 use bouncer_runtime::json::{Limits, Scratch, validate_object};
+use bouncer_runtime::moment::Moment;
 use bouncer_runtime::{Stage, Verdict};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
+/// What the clock of rates shows now; earlier uses of tools were before.
+const NOW_MS: u64 = 1 << 40;
 /// Longer messages are not read.
 const MAX_INPUT: u64 = 64 << 20;
 
@@ -97,18 +103,11 @@ fn session(args: &HookArgs, event: &Event) -> String {
         .to_owned()
 }
 
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |time| {
-        i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
-    })
-}
-
 fn remember(args: &HookArgs, event: &Event) -> Result<Answer, Failure> {
     if let Some(output) = &event.output {
         let mut store = store(args)?;
         let held = store
-            .hold(&session(args, event), now_ms())
+            .hold(&session(args, event), &Moment::now())
             .map_err(Failure::Message)?;
         let (server, tool) = actions::name(event);
         held.remember(server, tool, output)
@@ -150,9 +149,11 @@ fn decide(args: &HookArgs, event: &Event, start: Instant) -> Result<Answer, Fail
     let gate = Gate::new(plan);
     let session = session(args, event);
     let mut store = store(args)?;
-    let now = now_ms();
-    let held = store.hold(&session, now).map_err(Failure::Message)?;
-    let finding = judge(&gate, event, &base, &held, now, always).map_err(Failure::Message)?;
+    let now = Moment::now();
+    let once = shared_budgets(args)?;
+    let held = store.hold(&session, &now).map_err(Failure::Message)?;
+    let finding =
+        judge(&gate, event, &base, &held, &now, always, once.as_ref()).map_err(Failure::Message)?;
     let forgotten = held.forgotten().map_err(Failure::Message)?;
     if event.name == "beforeReadFile" && finding.verdict == Verdict::Allow {
         // There is no other time at which Cursor shows what it reads.
@@ -183,14 +184,27 @@ fn decide(args: &HookArgs, event: &Event, start: Instant) -> Result<Answer, Fail
     Ok(event.answer(args.form, finding.verdict, &details))
 }
 
+/// What budgets are counted in together with others, if the command line wants that.
+fn shared_budgets(args: &HookArgs) -> Result<Option<Arc<Mutex<Once>>>, Failure> {
+    let Some(path) = &args.budgets.shared_budgets else {
+        return Ok(None);
+    };
+    let budgets = SharedBudgets::open(path).map_err(|error| {
+        let path = path.display();
+        Failure::Message(format!("budgets cannot be counted in `{path}`: {error}"))
+    })?;
+    Ok(Some(Arc::new(Mutex::new(Once::new(budgets)))))
+}
+
 /// The strictest of all that the use of the tool stands for.
 fn judge(
     gate: &Gate,
     event: &Event,
     base: &Base,
     held: &Held<'_>,
-    now: i64,
+    now: &Moment,
     always: bool,
+    once: Option<&Arc<Mutex<Once>>>,
 ) -> Result<Finding, String> {
     let limits = Limits::default();
     let mut scratch = Scratch::new(&limits);
@@ -225,8 +239,13 @@ fn judge(
                 &mut conversation,
                 &call,
                 Try::First,
-                attempt.ms.unsigned_abs(),
+                NOW_MS.saturating_sub(now.since(&attempt.at)),
             );
+        }
+        // Only what follows is an attempt of now.
+        if let Some(once) = once {
+            once.lock().unwrap_or_else(PoisonError::into_inner).again();
+            conversation.share_budgets(Arc::<Mutex<Once>>::clone(once));
         }
         Ok(conversation)
     };
@@ -237,14 +256,14 @@ fn judge(
     let mut remembers = always;
     let mut worst: Option<Finding> = None;
     for (at, action) in stands_for.calls.iter().enumerate() {
-        let mut finding = one(gate, &mut conversation, action, now);
+        let mut finding = one(gate, &mut conversation, action);
         if finding.verdict == Verdict::Ask && !remembers {
             conversation = fresh(true)?;
             remembers = true;
             for before in stands_for.calls.iter().take(at) {
-                one(gate, &mut conversation, before, now);
+                one(gate, &mut conversation, before);
             }
-            finding = one(gate, &mut conversation, action, now);
+            finding = one(gate, &mut conversation, action);
         }
         if worst
             .as_ref()
@@ -257,7 +276,7 @@ fn judge(
         let attempt = Attempt {
             server: action.server.clone(),
             tool: action.tool.clone(),
-            ms: now,
+            at: now.clone(),
         };
         held.attempt(earlier.len() + at, &attempt)?;
     }
@@ -278,9 +297,9 @@ fn judge(
     worst.ok_or_else(|| "it stands for no call".to_owned())
 }
 
-fn one(gate: &Gate, conversation: &mut Conversation, action: &Action, now: i64) -> Finding {
+fn one(gate: &Gate, conversation: &mut Conversation, action: &Action) -> Finding {
     let call = Call::hypothetical(action.server.as_deref(), &action.tool, Some(&action.args));
-    let decision: Decision<'_> = gate.decide(conversation, &call, Try::First, now.unsigned_abs());
+    let decision: Decision<'_> = gate.decide(conversation, &call, Try::First, NOW_MS);
     let reason = decision.reason();
     Finding {
         verdict: decision.verdict(),

@@ -2,18 +2,21 @@
 
 use super::client_config::Upstream;
 use super::reload;
-use crate::cli::{AuditOptions, MetricsOptions, RunArgs, SyncWhen};
+use crate::cli::{AuditOptions, BudgetOptions, MetricsOptions, RunArgs, SyncWhen};
 use crate::output::{Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
 use bouncer_proxy::approvals::Store;
-use bouncer_proxy::{Changes, Desk, Endpoint, Metrics, Proxy, Settings, conversation_id};
+use bouncer_proxy::{
+    Changes, Desk, Endpoint, Metrics, Proxy, Settings, SharedBudgets, conversation_id,
+};
 use bouncer_runtime::audit::{self, Audit};
-use bouncer_runtime::gate::Gate;
+use bouncer_runtime::gate::{Gate, SharedTally};
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::tools::Lock;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 /// Said at the start, where nobody is to overlook it.
 pub(super) const OBSERVING: &str = "NOTHING IS BLOCKED: with `--observe` calls that the policy asks about or denies go through; \
@@ -60,6 +63,9 @@ pub fn command(args: RunArgs) -> Outcome {
         .or_else(|| source::beside(&plan, &args.source, |meta| &meta.approval_path));
     let mut gate = Gate::new(plan);
     gate.limit_provenance_to(args.provenance_limit);
+    if let Some(tally) = shared_budgets(&args.budgets)? {
+        gate.share_budgets(tally);
+    }
     run(RunOptions {
         upstream: Upstream::new(args.config, args.upstream_name, args.command),
         server: args.server,
@@ -143,6 +149,19 @@ pub(super) fn kept(options: &AuditOptions) -> audit::Options {
             SyncWhen::Second => audit::Sync::Second,
         },
     }
+}
+
+/// What attempts are counted in together with others, if the command line wants that.
+/// Without it nothing may go out, so one that cannot be opened is a reason not to start.
+pub(super) fn shared_budgets(options: &BudgetOptions) -> Result<Option<SharedTally>, Failure> {
+    let Some(path) = &options.shared_budgets else {
+        return Ok(None);
+    };
+    let budgets = SharedBudgets::open(path).map_err(|error| {
+        let path = path.display();
+        Failure::Message(format!("budgets cannot be counted in `{path}`: {error}"))
+    })?;
+    Ok(Some(Arc::new(Mutex::new(budgets))))
 }
 
 /// Opens the audit log.

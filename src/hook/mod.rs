@@ -5,6 +5,7 @@
 //! Whatever goes wrong here blocks the tool: a hook that fails open is no gate.
 
 pub mod actions;
+pub mod budgets;
 pub mod forms;
 pub mod plans;
 pub mod shell;

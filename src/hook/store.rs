@@ -5,6 +5,7 @@
 //! counts as unproven, so a human is asked.
 
 use bouncer_proxy::approvals::write_ahead;
+use bouncer_runtime::moment::Moment;
 use bouncer_runtime::private::{private_directory, private_file};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior, params};
@@ -25,7 +26,7 @@ const BUSY: Duration = Duration::from_secs(2);
 /// Bytes of the write-ahead log before it is written back: few enough for the next hook
 /// to read at once.
 const MAX_LOG: u64 = 400 * 1024;
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// The store.
 #[derive(Debug)]
@@ -49,8 +50,8 @@ pub struct Attempt {
     pub server: Option<String>,
     /// The tool.
     pub tool: String,
-    /// Milliseconds of Unix time.
-    pub ms: i64,
+    /// When.
+    pub at: Moment,
 }
 
 /// The conversation, held against other hooks until it is finished.
@@ -92,20 +93,42 @@ impl Store {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         connection.pragma_update(None, "wal_autocheckpoint", 0)?;
         let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        if version != 0 {
+        if version >= VERSION {
             return connection.pragma_update(None, "synchronous", "NORMAL");
         }
         write_ahead(connection)?;
+        if version == 1 {
+            return Self::upgrade(connection);
+        }
         connection.execute_batch(&format!(
             "BEGIN IMMEDIATE;
-             CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, used INTEGER NOT NULL, forgotten INTEGER NOT NULL);
+             CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, used INTEGER NOT NULL, forgotten INTEGER NOT NULL, boot TEXT NOT NULL DEFAULT '', boot_ms INTEGER NOT NULL DEFAULT 0);
              CREATE TABLE IF NOT EXISTS returned (n INTEGER PRIMARY KEY, session TEXT NOT NULL, server TEXT, tool TEXT NOT NULL, body TEXT NOT NULL);
              CREATE INDEX IF NOT EXISTS returned_of ON returned (session, n);
-             CREATE TABLE IF NOT EXISTS attempt (n INTEGER PRIMARY KEY, session TEXT NOT NULL, server TEXT, tool TEXT NOT NULL, ms INTEGER NOT NULL);
+             CREATE TABLE IF NOT EXISTS attempt (n INTEGER PRIMARY KEY, session TEXT NOT NULL, server TEXT, tool TEXT NOT NULL, ms INTEGER NOT NULL, boot TEXT NOT NULL DEFAULT '', boot_ms INTEGER NOT NULL DEFAULT 0);
              CREATE INDEX IF NOT EXISTS attempt_of ON attempt (session, n);
              PRAGMA user_version = {VERSION};
              COMMIT;"
         ))
+    }
+
+    /// The first layout knew times by the wall clock alone.
+    fn upgrade(connection: &Connection) -> rusqlite::Result<()> {
+        let transaction =
+            rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+        // Another hook may have come first.
+        let version: i64 =
+            transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if version == 1 {
+            for table in ["session", "attempt"] {
+                transaction.execute_batch(&format!(
+                    "ALTER TABLE {table} ADD COLUMN boot TEXT NOT NULL DEFAULT '';
+                     ALTER TABLE {table} ADD COLUMN boot_ms INTEGER NOT NULL DEFAULT 0;"
+                ))?;
+            }
+            transaction.pragma_update(None, "user_version", VERSION)?;
+        }
+        transaction.commit()
     }
 
     /// Writes a log that has grown back into the file and empties it. Another hook that
@@ -122,7 +145,7 @@ impl Store {
     ///
     /// # Errors
     /// If the store cannot be used.
-    pub fn hold(&mut self, session: &str, now_ms: i64) -> Result<Held<'_>, String> {
+    pub fn hold(&mut self, session: &str, now: &Moment) -> Result<Held<'_>, String> {
         let transaction = self
             .0
             .transaction_with_behavior(TransactionBehavior::Immediate);
@@ -131,32 +154,42 @@ impl Store {
             transaction,
             session: session.to_owned(),
         };
-        held.touch(now_ms).map_err(|error| error.to_string())?;
+        held.touch(now).map_err(|error| error.to_string())?;
         Ok(held)
     }
 }
 
 impl Held<'_> {
-    fn touch(&self, now_ms: i64) -> rusqlite::Result<()> {
+    fn touch(&self, now: &Moment) -> rusqlite::Result<()> {
         self.transaction.execute(
-            "INSERT INTO session (id, used, forgotten) VALUES (?1, ?2, 0) ON CONFLICT (id) DO UPDATE SET used = ?2",
-            params![self.session, now_ms],
+            "INSERT INTO session (id, used, forgotten, boot, boot_ms) VALUES (?1, ?2, 0, ?3, ?4)
+             ON CONFLICT (id) DO UPDATE SET used = ?2, boot = ?3, boot_ms = ?4",
+            params![self.session, now.wall_ms, now.boot, now.boot_ms],
         )?;
-        let old = now_ms - MAX_AGE_MS;
+        // A wall clock that jumps forward must not make anything forgotten that was used
+        // in this run of the machine.
+        let old = "used < ?1 AND (boot = '' OR boot != ?2 OR boot_ms < ?3)";
+        let than = params![
+            now.wall_ms.saturating_sub(MAX_AGE_MS),
+            now.boot,
+            now.boot_ms.saturating_sub(MAX_AGE_MS)
+        ];
         let any: bool = self.transaction.query_row(
-            "SELECT EXISTS (SELECT 1 FROM session WHERE used < ?1)",
-            [old],
+            &format!("SELECT EXISTS (SELECT 1 FROM session WHERE {old})"),
+            than,
             |row| row.get(0),
         )?;
         if any {
             for table in ["returned", "attempt"] {
                 self.transaction.execute(
-                    &format!("DELETE FROM {table} WHERE session IN (SELECT id FROM session WHERE used < ?1)"),
-                    [old],
+                    &format!(
+                        "DELETE FROM {table} WHERE session IN (SELECT id FROM session WHERE {old})"
+                    ),
+                    than,
                 )?;
             }
             self.transaction
-                .execute("DELETE FROM session WHERE used < ?1", [old])?;
+                .execute(&format!("DELETE FROM session WHERE {old}"), than)?;
         }
         Ok(())
     }
@@ -167,14 +200,18 @@ impl Held<'_> {
     /// If the store cannot be read.
     pub fn attempts(&self) -> Result<Vec<Attempt>, String> {
         let read = || {
-            let mut statement = self
-                .transaction
-                .prepare("SELECT server, tool, ms FROM attempt WHERE session = ?1 ORDER BY n")?;
+            let mut statement = self.transaction.prepare(
+                "SELECT server, tool, boot, boot_ms, ms FROM attempt WHERE session = ?1 ORDER BY n",
+            )?;
             let rows = statement.query_map([&self.session], |row| {
                 Ok(Attempt {
                     server: row.get(0)?,
                     tool: row.get(1)?,
-                    ms: row.get(2)?,
+                    at: Moment {
+                        boot: row.get(2)?,
+                        boot_ms: row.get(3)?,
+                        wall_ms: row.get(4)?,
+                    },
                 })
             })?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
@@ -228,8 +265,15 @@ impl Held<'_> {
             return Err("this conversation has used very many tools".to_owned());
         }
         let written = self.transaction.execute(
-            "INSERT INTO attempt (session, server, tool, ms) VALUES (?1, ?2, ?3, ?4)",
-            params![self.session, attempt.server, attempt.tool, attempt.ms],
+            "INSERT INTO attempt (session, server, tool, ms, boot, boot_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                self.session,
+                attempt.server,
+                attempt.tool,
+                attempt.at.wall_ms,
+                attempt.at.boot,
+                attempt.at.boot_ms
+            ],
         );
         written.map(|_| ()).map_err(|error| error.to_string())
     }

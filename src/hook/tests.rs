@@ -4,6 +4,7 @@ use super::actions::{self, Base};
 use super::forms::{Event, Form, Phase, failed};
 use super::store::{Attempt, Store};
 use bouncer_runtime::Verdict;
+use bouncer_runtime::moment::Moment;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -18,6 +19,14 @@ fn claude(tool: &str, input: &Value) -> Event {
             "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_name": tool,
             "tool_input": input, "tool_use_id": "toolu_1"}),
     )
+}
+
+/// A time of which only the wall clock knows.
+fn wall(wall_ms: i64) -> Moment {
+    Moment {
+        wall_ms,
+        ..Moment::default()
+    }
 }
 
 fn base() -> Base {
@@ -243,7 +252,7 @@ fn the_log_beside_the_store_stays_small_and_loses_nothing() {
     for use_ in 0..200 {
         // As a process that comes and goes.
         let mut store = Store::open(&path).unwrap();
-        let held = store.hold("s", use_).unwrap();
+        let held = store.hold("s", &wall(use_)).unwrap();
         let text = json!(format!("{use_} {}", "x".repeat(8_000)));
         held.remember(None, "read", &text).unwrap();
         held.finish().unwrap();
@@ -253,7 +262,10 @@ fn the_log_beside_the_store_stays_small_and_loses_nothing() {
     // Something is put off, but not for ever.
     assert!((100_000..600_000).contains(&largest), "{largest}");
     let mut store = Store::open(&path).unwrap();
-    assert_eq!(store.hold("s", 1).unwrap().returned().unwrap().len(), 200);
+    assert_eq!(
+        store.hold("s", &wall(1)).unwrap().returned().unwrap().len(),
+        200
+    );
 }
 
 #[test]
@@ -269,7 +281,7 @@ fn first_uses_at_one_moment_wait_for_each_other() {
                     scope.spawn(move || -> Result<(), String> {
                         start.wait();
                         let mut store = Store::open(path)?;
-                        let held = store.hold("s", 1)?;
+                        let held = store.hold("s", &wall(1))?;
                         held.remember(None, "read", &json!(number))?;
                         held.finish()
                     })
@@ -280,7 +292,10 @@ fn first_uses_at_one_moment_wait_for_each_other() {
             }
         });
         let mut store = Store::open(&path).unwrap();
-        assert_eq!(store.hold("s", 1).unwrap().returned().unwrap().len(), 8);
+        assert_eq!(
+            store.hold("s", &wall(1)).unwrap().returned().unwrap().len(),
+            8
+        );
     }
 }
 
@@ -289,13 +304,13 @@ fn the_store_is_private_and_bounded() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("deep").join("hook.db");
     let mut store = Store::open(&path).unwrap();
-    let held = store.hold("s", 1).unwrap();
+    let held = store.hold("s", &wall(1)).unwrap();
     held.remember(Some("agent"), "read", &json!({"text": "a"}))
         .unwrap();
     let attempt = Attempt {
         server: None,
         tool: "t".into(),
-        ms: 5,
+        at: wall(5),
     };
     held.attempt(0, &attempt).unwrap();
     assert!(held.attempt(60_000, &attempt).is_err());
@@ -308,10 +323,10 @@ fn the_store_is_private_and_bounded() {
     }
     // Another process, another conversation.
     let mut store = Store::open(&path).unwrap();
-    let held = store.hold("other", 2).unwrap();
+    let held = store.hold("other", &wall(2)).unwrap();
     assert!(held.returned().unwrap().is_empty() && held.attempts().unwrap().is_empty());
     held.finish().unwrap();
-    let held = store.hold("s", 3).unwrap();
+    let held = store.hold("s", &wall(3)).unwrap();
     assert_eq!(held.attempts().unwrap(), [attempt]);
     let big = json!("x".repeat(3 << 20));
     for _ in 0..20 {
@@ -327,8 +342,65 @@ fn the_store_is_private_and_bounded() {
     assert!(size < 17 << 20, "{size}");
     held.finish().unwrap();
     // After a week nobody remembers.
-    let held = store.hold("new", 8 * 24 * 3600 * 1000).unwrap();
+    let held = store.hold("new", &wall(8 * 24 * 3600 * 1000)).unwrap();
     held.finish().unwrap();
-    let held = store.hold("s", 8 * 24 * 3600 * 1000).unwrap();
+    let held = store.hold("s", &wall(8 * 24 * 3600 * 1000)).unwrap();
     assert!(held.returned().unwrap().is_empty());
+}
+
+#[test]
+fn a_clock_that_jumps_makes_nothing_forgotten() {
+    let place = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&place.path().join("hook.db")).unwrap();
+    let at = |boot: &str, boot_ms, wall_ms| Moment {
+        boot: boot.to_owned(),
+        boot_ms,
+        wall_ms,
+    };
+    let week = 8 * 24 * 3600 * 1000;
+    let mut use_at = |session: &str, moment: &Moment| {
+        let held = store.hold(session, moment).unwrap();
+        let known = held.attempts().unwrap();
+        let attempt = Attempt {
+            server: None,
+            tool: "t".to_owned(),
+            at: moment.clone(),
+        };
+        held.attempt(known.len(), &attempt).unwrap();
+        held.finish().unwrap();
+        known
+    };
+    use_at("one", &at("a", 1000, 1000));
+    // A week forward, all at once: the other conversation is still known, and so is when
+    // it used what.
+    use_at("two", &at("a", 2000, 2000 + week));
+    let known = use_at("one", &at("a", 3000, 3000 + week));
+    assert_eq!(at("a", 3000, 3000 + week).since(&known[0].at), 1990);
+    // A week that has really passed.
+    use_at("two", &at("a", 4000 + week, 4000 + 2 * week));
+    assert_eq!(use_at("one", &at("a", 5000 + week, 5000 + 2 * week)), []);
+    // And after the machine was started again, of which only the wall clock knows.
+    use_at("two", &at("b", 10, 6000 + 4 * week));
+    assert_eq!(use_at("one", &at("b", 20, 7000 + 4 * week)), []);
+}
+
+#[test]
+fn a_store_of_the_first_layout_is_taken_over() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("hook.db");
+    let old = rusqlite::Connection::open(&path).unwrap();
+    old.execute_batch(
+        "CREATE TABLE session (id TEXT PRIMARY KEY, used INTEGER NOT NULL, forgotten INTEGER NOT NULL);
+         CREATE TABLE returned (n INTEGER PRIMARY KEY, session TEXT NOT NULL, server TEXT, tool TEXT NOT NULL, body TEXT NOT NULL);
+         CREATE TABLE attempt (n INTEGER PRIMARY KEY, session TEXT NOT NULL, server TEXT, tool TEXT NOT NULL, ms INTEGER NOT NULL);
+         INSERT INTO session VALUES ('s', 5, 0);
+         INSERT INTO attempt VALUES (1, 's', NULL, 't', 5);
+         PRAGMA user_version = 1;",
+    )
+    .unwrap();
+    drop(old);
+    let mut store = Store::open(&path).unwrap();
+    let held = store.hold("s", &wall(6)).unwrap();
+    let known = held.attempts().unwrap();
+    assert_eq!((known.len(), &known[0].at), (1, &wall(5)));
 }

@@ -15,6 +15,7 @@ const { values: flags } = parseArgs({
     bouncer: { type: "string", default: path.join(root, "target", "release", "bouncer") },
     into: { type: "string", default: path.join(root, "target", "conformance") },
     reference: { type: "string" },
+    only: { type: "string", multiple: true },
     port: { type: "string", default: "39200" },
   },
 });
@@ -37,7 +38,7 @@ function start(name, command, args, env = {}) {
 }
 
 async function listening(port) {
-  for (let tries = 0; tries < 100; tries++) {
+  for (let tries = 0; tries < 600; tries++) {
     const open = await new Promise((resolve) => {
       const socket = net.connect(port, "127.0.0.1", () => resolve(true) || socket.destroy());
       socket.on("error", () => resolve(false));
@@ -99,13 +100,17 @@ async function main() {
   if (installed.status !== 0) throw new Error("npm ci failed");
 
   const everything = path.join(modules, "@modelcontextprotocol", "server-everything", "dist", "index.js");
-  const servers = [{ name: "server-everything", args: [everything, "streamableHttp"] }];
+  let servers = [
+    { name: "fixture", args: [path.join(here, "fixture.mjs")] },
+    { name: "server-everything", args: [everything, "streamableHttp"] },
+  ];
   if (flags.reference) {
     const file = path.join(into, "reference.ts");
     copyFileSync(flags.reference, file);
     servers.push({ name: "reference", args: ["--import", path.join(modules, "tsx", "dist", "loader.mjs"), file] });
   }
 
+  if (flags.only) servers = servers.filter((server) => flags.only.includes(server.name));
   const rows = [];
   let port = base;
   for (const { name, args } of servers) {

@@ -892,6 +892,45 @@ async def gateway_http(run):
     run.equal("the log names the principals", whose, {"alice", "bob"})
 
 
+async def gateway_newer(run):
+    """The SDK's own server in both versions, over both transports, for clients of both."""
+    far, near = free_port(), free_port()
+    url = f"http://127.0.0.1:{near}/mcp"
+    servers = {"near": run.own("asking_server.py"), "far": f"http://127.0.0.1:{far}/mcp"}
+    command = run.gateway(servers, rules=[{"tool": "*", "action": "allow"}]) + ["--listen", f"127.0.0.1:{near}"]
+    ann = ("accept", {"name": "Ann"})
+    async with run.listening(run.own("asking_server.py", far), far), run.listening(command, near):
+        peer = Peer([ann, ann, ("decline", None)], 0.02)
+        async with mcp.Client(run.transport(url), elicitation_callback=peer.elicit) as client:
+            run.equal("the newer version is spoken", client.session.protocol_version, "2026-07-28")
+            end = time.monotonic() + 60
+            tools = []
+            while len(tools) < 2 and time.monotonic() < end:
+                tools = [tool.name for tool in (await client.list_tools(cache_mode="bypass")).tools]
+            run.equal("the tools of both servers are listed", sorted(tools), ["far__greet", "near__greet"])
+            for server in ["near", "far"]:
+                result = plain(await client.call_tool(f"{server}__greet", {"greeting": "h\u00e9llo"}))
+                run.equal(f"{server}: who is greeted is asked in the answer", words(result), "h\u00e9llo, Ann!")
+            result = plain(await client.call_tool("far__greet", {"greeting": "hello"}))
+            run.check("who declines is not greeted", not passed(result), result)
+            run.equal("each was asked once", [question["message"] for question in peer.questions], ["Whom to greet?"] * 3)
+        async with run.connect(url, answers=[ann, ann]) as old:
+            for server in ["near", "far"]:
+                await Alone(old.session, server).is_up()
+                result = await old.call(f"{server}__greet", greeting="hello")
+                run.equal(f"{server}: an older client is asked by a request", words(result), "hello, Ann!")
+            run.equal("once each", len(old.questions), 2)
+        async with run.connect(url) as mute:
+            await Alone(mute.session, "far").is_up()
+            try:
+                result = await mute.call("far__greet", greeting="hello")
+                run.check("the server hears who cannot be asked", False, result)
+            except mcp.MCPError as error:
+                run.check("the server hears who cannot be asked", "capability" in str(error), str(error))
+    outcomes = [line["outcome"] for line in run.log()]
+    run.equal("each is one call", outcomes, ["forwarded"] * 6)
+
+
 async def serve(run):
     """bouncer's own server: its tools, prompts and resources, with the SDK's checks of their schemas."""
     run.audit.write_text(
@@ -944,7 +983,8 @@ async def serve(run):
 SCENARIOS = {
     f.__name__: f
     for f in (
-        filesystem, symlink, sink_gate, everything, pinning, lock, interruptions, shutdown, newer_protocol, gateway, gateway_http, serve
+        filesystem, symlink, sink_gate, everything, pinning, lock, interruptions, shutdown, newer_protocol, gateway, gateway_http, gateway_newer,
+        serve,
     )
 }
 

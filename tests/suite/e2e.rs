@@ -76,6 +76,13 @@ fn over_http_it_is_the_same_gateway() {
     assert!(failures.is_empty(), "{failures}");
 }
 
+/// With the Python SDK's client and server only: the other does not speak it yet.
+#[test]
+fn servers_of_the_newer_protocol_are_gated_for_all() {
+    let failures = python("gateway_newer");
+    assert!(failures.is_empty(), "{failures}");
+}
+
 /// With the Python SDK's client only.
 #[test]
 fn bouncers_own_server_answers() {

@@ -2,6 +2,7 @@
 //! clients that vanish. Nothing goes out without a permit, nothing is missing from the
 //! log, no request stays unanswered.
 
+use super::gateway::{Agent, Place};
 use crate::command::{bouncer, scratch};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
@@ -310,4 +311,87 @@ fn a_client_that_vanishes_leaves_nobody_behind() {
         assert!(forwarded.contains(&n), "{line}");
     }
     is_clean(&dir.join("audit.jsonl"));
+}
+
+#[test]
+fn a_full_disk_under_the_approvals_approves_nothing_and_recovers() {
+    let place = Place::new(
+        "policy.yaml",
+        "version: 1\npacks: []\nheuristics: false\nrules: [{tool: '*forbidden', action: ask, reason: look}, {tool: '*', action: allow}]\n",
+    );
+    std::fs::write(place.path("server.py"), RECORDER).unwrap();
+    // The limit is a soft one, so that somebody can make room.
+    let script = format!(
+        "trap '' XFSZ; ulimit -S -f 256; exec '{}' run --server s --policy policy.yaml --audit /dev/null --approvals approvals.db -- python3 server.py good seen",
+        env!("CARGO_BIN_EXE_bouncer")
+    );
+    let mut command = Command::new("sh");
+    command
+        .current_dir(place.path("."))
+        .args(["-c", &script])
+        .env("HOME", place.path("."));
+    let stderr = place.path("stderr");
+    let mut agent = Agent::start(command, &stderr);
+    let filed = |text: &str| -> Option<String> {
+        let id = text.split("`bouncer approve ").nth(1)?.split('`').next()?;
+        Some(id.to_owned())
+    };
+    let approve = |id: &str| {
+        let (code, _, errors) = place.run(&["approve", id, "--approvals", "approvals.db"]);
+        assert_eq!(code, 0, "{errors}");
+    };
+    // One is approved while there is room, the rest fill the disk.
+    let (text, _) = agent.call("forbidden", json!({"n": 0}));
+    approve(&filed(&text).unwrap());
+    let mut refused = 0;
+    for n in 1..200 {
+        let (text, failed) = agent.call("forbidden", json!({"n": n}));
+        assert!(failed, "{text}");
+        if filed(&text).is_none() {
+            assert!(text.contains("cannot be put before one"), "{text}");
+            refused += 1;
+        }
+        if refused > 3 {
+            break;
+        }
+    }
+    assert!(refused > 3, "the disk is not full");
+    let process = agent.id().to_string();
+    let limit = |bytes: &str| {
+        let limit = format!("--fsize={bytes}:");
+        let done = Command::new("prlimit")
+            .args(["--pid", &process, &limit])
+            .status();
+        assert!(done.unwrap().success());
+    };
+    // Not a byte more, also for what needs little.
+    limit("4096");
+    // What needs nobody goes on; what was approved cannot be noted as used, and stays here.
+    assert_eq!(
+        agent.call("work", json!({"n": 1000})),
+        ("done".to_owned(), false)
+    );
+    let (text, failed) = agent.call("forbidden", json!({"n": 0}));
+    assert!(failed, "{text}");
+    assert!(std::fs::read_to_string(&stderr).unwrap().contains("disk"));
+    limit("unlimited");
+    // Then all is as it was: once.
+    assert_eq!(
+        agent.call("forbidden", json!({"n": 0})),
+        ("done".to_owned(), false)
+    );
+    let (text, failed) = agent.call("forbidden", json!({"n": 0}));
+    assert!(failed && filed(&text).is_some(), "{text}");
+    let (text, _) = agent.call("forbidden", json!({"n": 300}));
+    approve(&filed(&text).unwrap());
+    assert_eq!(
+        agent.call("forbidden", json!({"n": 300})),
+        ("done".to_owned(), false)
+    );
+    assert_eq!(agent.leave(), 0);
+    let seen = std::fs::read_to_string(place.path("seen")).unwrap();
+    assert_eq!(
+        seen.lines().collect::<Vec<_>>(),
+        ["work 1000", "forbidden 0", "forbidden 300"]
+    );
 }

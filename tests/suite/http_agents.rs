@@ -574,3 +574,42 @@ fn a_new_policy_counts_for_conversations_that_are_open() {
     assert_eq!(of("deny"), 2 + denied + waited - 1);
     assert_eq!(of("allow") + of("deny"), 204 + waited);
 }
+
+#[test]
+fn a_new_policy_is_logged_also_when_nobody_is_there() {
+    let gateway = Listening::start(&policy("rules: [{tool: '*', action: allow}]\n"), &[]);
+    let replace = |text: &str, said: &str| {
+        std::fs::write(gateway.place.path("next"), text).unwrap();
+        let target = gateway.place.path("bouncer.yaml");
+        std::fs::rename(gateway.place.path("next"), target).unwrap();
+        gateway.signal("-HUP");
+        let until = Instant::now() + Duration::from_secs(30);
+        while !gateway.said().contains(said) {
+            assert!(Instant::now() < until, "{}", gateway.said());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    replace("version: 1\nrules: 7\n", "what was in force before goes on");
+    replace(
+        &policy("rules: [{tool: '*', action: deny}]\n"),
+        "judges from now on",
+    );
+    // Who comes then is told apart by the plan of its lines.
+    let mut agent = gateway.agent(None);
+    agent.until_tools(4);
+    let (_, failed) = agent.call("mail__list_contacts", json!({}));
+    assert!(failed);
+    let (_, place) = gateway.stop();
+    let lines = place.audited("audit.jsonl");
+    let events: Vec<&Value> = lines.iter().map(|line| &line["event"]).collect();
+    assert_eq!(
+        events,
+        ["reload_failed", "reloaded", ""]
+            .map(|e| if e.is_empty() { Value::Null } else { json!(e) })
+            .iter()
+            .collect::<Vec<_>>()
+    );
+    assert_eq!(lines[1]["plan"], lines[2]["plan"]);
+    assert_eq!(lines[1]["before"], lines[0]["plan"]);
+    assert_ne!(lines[1]["plan"], lines[0]["plan"]);
+}

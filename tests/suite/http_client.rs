@@ -163,7 +163,7 @@ impl Open {
         }
     }
 
-    fn rest(mut self) -> Reply {
+    pub fn rest(mut self) -> Reply {
         let mut messages = Vec::new();
         if self.header("content-type") == Some("text/event-stream") {
             while let Some(event) = self.event() {

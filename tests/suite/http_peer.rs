@@ -28,15 +28,17 @@ impl Seen {
 }
 
 #[derive(Default)]
-struct State {
+pub struct State {
+    /// It speaks the version without an introduction, and only that.
+    newer: bool,
     seen: Mutex<Vec<Seen>>,
     came: Condvar,
     /// The stream that the client listens to.
-    listener: Mutex<Option<TcpStream>>,
+    pub listener: Mutex<Option<TcpStream>>,
     /// Everything that is open, to be cut.
     open: Mutex<Vec<TcpStream>>,
     sessions: Mutex<Vec<String>>,
-    gone: AtomicBool,
+    pub gone: AtomicBool,
 }
 
 /// See the module.
@@ -51,9 +53,21 @@ impl HttpPeer {
     }
 
     pub fn start_at(address: SocketAddr) -> Self {
+        Self::start_as(address, false)
+    }
+
+    /// One of [`super::newer_peer`].
+    pub fn newer() -> Self {
+        Self::start_as("127.0.0.1:0".parse().unwrap(), true)
+    }
+
+    fn start_as(address: SocketAddr, newer: bool) -> Self {
         let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
-        let state = Arc::new(State::default());
+        let state = Arc::new(State {
+            newer,
+            ..State::default()
+        });
         let shared = Arc::clone(&state);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
@@ -160,15 +174,19 @@ fn serve(stream: TcpStream, state: &State) -> std::io::Result<()> {
         reader.read_exact(&mut seen.body)?;
         state.seen.lock().unwrap().push(seen.clone());
         state.came.notify_all();
-        answer(&seen, &mut stream, state)?;
+        if state.newer {
+            super::newer_peer::answer(&seen, &mut stream, state)?;
+        } else {
+            answer(&seen, &mut stream, state)?;
+        }
     }
 }
 
-fn status(stream: &mut TcpStream, status: &str) -> std::io::Result<()> {
+pub fn status(stream: &mut TcpStream, status: &str) -> std::io::Result<()> {
     write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n")
 }
 
-fn json_body(stream: &mut TcpStream, more: &str, body: &str) -> std::io::Result<()> {
+pub fn json_body(stream: &mut TcpStream, more: &str, body: &str) -> std::io::Result<()> {
     write!(
         stream,
         "HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\n{more}Content-Length: {}\r\n\r\n{body}",
@@ -176,7 +194,7 @@ fn json_body(stream: &mut TcpStream, more: &str, body: &str) -> std::io::Result<
     )
 }
 
-fn events(stream: &mut TcpStream) -> std::io::Result<()> {
+pub fn events(stream: &mut TcpStream) -> std::io::Result<()> {
     write!(
         stream,
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"

@@ -10,14 +10,19 @@ use std::time::{Duration, Instant};
 const VERSION: &str = "2026-07-28";
 
 /// A request with the headers that it has to have.
-struct Ask<'a> {
+pub(super) struct Ask<'a> {
     client: &'a Client,
     method: &'a str,
-    params: Value,
+    pub(super) params: Value,
     headers: Vec<(String, String)>,
 }
 
-fn ask<'a>(client: &'a Client, method: &'a str, params: &Value, capabilities: &Value) -> Ask<'a> {
+pub(super) fn ask<'a>(
+    client: &'a Client,
+    method: &'a str,
+    params: &Value,
+    capabilities: &Value,
+) -> Ask<'a> {
     let mut params = params.clone();
     let given = params.get("_meta").cloned().unwrap_or_else(|| json!({}));
     params["_meta"] = given;
@@ -54,16 +59,16 @@ impl Ask<'_> {
             .collect()
     }
 
-    fn send(&self, id: &str) -> Reply {
+    pub(super) fn send(&self, id: &str) -> Reply {
         self.client.send("POST", &self.pairs(), &self.body(id))
     }
 
-    fn open(&self, id: &str) -> Open {
+    pub(super) fn open(&self, id: &str) -> Open {
         self.client
             .open("POST", "/mcp", &self.pairs(), &self.body(id))
     }
 
-    fn with(mut self, header: &str, value: &str) -> Self {
+    pub(super) fn with(mut self, header: &str, value: &str) -> Self {
         self.headers.retain(|(name, _)| name != header);
         self.headers.push((header.to_owned(), value.to_owned()));
         self
@@ -75,7 +80,7 @@ fn call(client: &Client, tool: &str, arguments: Value) -> Reply {
     ask(client, "tools/call", &params, &json!({})).send("c")
 }
 
-fn text(reply: &Reply) -> String {
+pub(super) fn text(reply: &Reply) -> String {
     let last = reply.last();
     last["result"]["content"][0]["text"]
         .as_str()
@@ -83,7 +88,7 @@ fn text(reply: &Reply) -> String {
         .to_owned()
 }
 
-fn until_tools(client: &Client, count: usize) {
+pub(super) fn until_tools(client: &Client, count: usize) {
     let until = Instant::now() + Duration::from_secs(60);
     loop {
         let reply = ask(client, "tools/list", &json!({}), &json!({})).send("l");
@@ -105,7 +110,7 @@ fn far(peer: &HttpPeer) -> String {
     )
 }
 
-fn two_principals(policy: &str) -> Listening {
+pub(super) fn two_principals(policy: &str) -> Listening {
     let place = Place::new("bouncer.yaml", policy);
     std::fs::write(
         place.path("tokens"),
@@ -339,10 +344,11 @@ fn a_question_is_the_answer_and_the_reply_comes_with_the_request() {
         retry(&alice, &params, &made_up, yes())["error"]["code"],
         -32602
     );
+    // A reply to what nobody asked is as good as none.
     let mut bare = params.clone();
-    bare["inputResponses"] = json!({});
+    bare["inputResponses"] = json!({"m1": yes()});
     let reply = ask(&alice, "tools/call", &bare, &able).send("3").last();
-    assert_eq!(reply["error"]["code"], -32602);
+    assert_eq!(reply["result"]["resultType"], "input_required", "{reply}");
     // A reply that is missing is asked for again, under another state.
     let (name, state) = asked();
     let mut empty = params.clone();

@@ -211,6 +211,10 @@ fn what_cannot_be_an_address_or_a_header_is_refused_at_the_start() {
             "set by the transport",
         ),
         (
+            "{url: 'http://x/mcp', headers: {Mcp-Param-Region: a}}",
+            "set by the transport",
+        ),
+        (
             "{url: 'http://x/mcp', headers: {'a b': c}}",
             "no name of a header",
         ),

@@ -14,9 +14,13 @@ mod reference;
 #[path = "../generate/mod.rs"]
 mod generate;
 
+#[path = "../load/mod.rs"]
+mod load_rig;
+
 mod adopt;
 mod approvals;
 mod audit;
+mod budgets;
 mod command;
 mod complete;
 mod corpus;
@@ -32,14 +36,19 @@ mod findings_told;
 mod gateway;
 mod http_agents;
 mod http_client;
+mod http_newer;
 mod http_peer;
 mod http_stateless;
 mod http_upstream;
+mod load;
+mod newer_peer;
 mod operations;
 mod page;
 mod policy_tests;
 mod reload;
 mod schema;
+#[cfg(feature = "tls")]
+mod tls;
 mod vectors;
 mod verify_brute;
 mod verify_claims;

@@ -2,6 +2,7 @@
 
 use super::denial::{self, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR};
 use super::envelope::{FromClient, Id, PassThrough, classify};
+use super::era::{CAPABILITIES_META, VERSION_META};
 use super::frame::FrameReader;
 use super::line::{Line, LineReader};
 use super::log::{note, visible};
@@ -11,10 +12,6 @@ use super::table::{ClientTraits, Kind};
 use serde_json::Value;
 use std::rc::Rc;
 use tokio::io::AsyncRead;
-
-/// Where newer protocol versions put what older ones said in a handshake.
-const VERSION_META: &str = "io.modelcontextprotocol/protocolVersion";
-const CAPABILITIES_META: &str = "io.modelcontextprotocol/clientCapabilities";
 
 impl<J: Judge + 'static> Mediator<J> {
     /// Reads the client's lines until there are no more.

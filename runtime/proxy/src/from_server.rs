@@ -3,6 +3,7 @@
 //! Everything an agent may get to read is recorded before it is passed on.
 
 use super::denial::{self, INTERNAL_ERROR};
+use super::era::INPUT_REQUIRED;
 use super::frame::{Frame, FrameReader, Unreadable, ids_of_garbage, is_batch, is_blank, text};
 use super::from_client::cancelled_key;
 use super::id::Key;
@@ -15,6 +16,11 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::rc::Rc;
 use tokio::io::AsyncRead;
+
+/// Whether a result asks for something first.
+fn asks(outcome: &Value) -> bool {
+    outcome.get("resultType").and_then(Value::as_str) == Some(INPUT_REQUIRED)
+}
 
 impl<J: Judge + 'static> Mediator<J> {
     /// Reads the server's lines until there are no more.
@@ -173,6 +179,12 @@ impl<J: Judge + 'static> Mediator<J> {
 
     fn record_answer(&self, kind: &Kind, outcome: &Value) {
         match kind {
+            // What a server asks for is nobody's result.
+            Kind::Call { .. } | Kind::TaskResult { .. } if asks(outcome) => {
+                self.judge
+                    .borrow_mut()
+                    .record_untrusted(INPUT_REQUIRED, outcome);
+            }
             Kind::Call { tool } => {
                 if let Some(task) = outcome.pointer("/task/taskId").and_then(Value::as_str) {
                     self.table.borrow_mut().note_task(task, tool);

@@ -2,7 +2,7 @@
 
 use super::frame::{FrameReader, is_blank};
 use super::line::{Line, LineReader};
-use super::link::Endpoint;
+use super::link::{Endpoint, Reach};
 use super::listing::{MAX_CURSOR, MAX_PAGES, MAX_TOOLS, read_tools, without_contradictions};
 use super::log::{note, quoted, visible};
 use super::own::OwnLine;
@@ -55,7 +55,7 @@ pub fn inspect(endpoint: &Endpoint, limit: Duration) -> Result<Vec<ToolDefinitio
         .build()?;
     LocalSet::new().block_on(&runtime, async {
         let settings = Settings::default();
-        let link = endpoint.connect(settings.max_message)?;
+        let link = Reach::new(endpoint.clone(), settings.max_message).connect()?;
         let mut dialogue = Dialogue {
             stdin: link.input,
             lines: LineReader::new(link.output, settings.max_message),

@@ -8,12 +8,14 @@
 
 pub mod approvals;
 mod board;
+mod budgets;
 mod calls;
 mod conduct;
 mod denial;
 mod desk;
 mod elicit;
 mod envelope;
+mod era;
 mod frame;
 mod from_client;
 mod from_server;
@@ -21,6 +23,7 @@ mod gateway;
 mod hiding;
 mod id;
 mod inspect;
+mod interpreter;
 mod judging;
 mod line;
 mod link;
@@ -42,9 +45,11 @@ mod unix;
 mod upstream;
 
 pub use board::{Board, Place};
+pub use budgets::{BudgetsError, SharedBudgets};
 pub use desk::Desk;
 pub use gateway::{
-    Gateway, HttpGateway, Limits, Listen, Opened, Opener, Page, Patience, Said, Site, Tokens,
+    Gateway, HttpGateway, Limits, Listen, Opened, Opener, Page, Patience, Said, Site, TlsFiles,
+    Tokens,
 };
 pub use inspect::{InspectError, inspect};
 pub use link::Endpoint;

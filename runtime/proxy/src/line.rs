@@ -4,7 +4,9 @@
 //! kept, so a sender without newlines cannot make the proxy grow.
 
 use std::io;
-use tokio::io::{AsyncRead, AsyncReadExt};
+use std::pin::Pin;
+use std::task::Poll;
+use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
 /// What is read at once.
 const CHUNK: usize = 64 * 1024;
@@ -98,6 +100,43 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             self.buffer = Vec::new();
         }
         self.buffer.reserve(CHUNK);
+    }
+
+    /// What was read and not handed out, with what can be read without waiting; and whether
+    /// that is the end of it. Has to be empty before the source is given to another reader.
+    pub(super) async fn rest(&mut self) -> (Vec<u8>, bool) {
+        let mut rest = self.buffer.split_off(self.start);
+        self.buffer.clear();
+        (self.start, self.searched) = (0, 0);
+        let mut chunk = [0; 4096];
+        let source = &mut self.source;
+        let ended = std::future::poll_fn(|cx| {
+            loop {
+                let mut piece = ReadBuf::new(&mut chunk);
+                match Pin::new(&mut *source).poll_read(cx, &mut piece) {
+                    Poll::Ready(Ok(())) if !piece.filled().is_empty() => {
+                        rest.extend_from_slice(piece.filled());
+                    }
+                    poll => return Poll::Ready(poll.is_ready()),
+                }
+            }
+        })
+        .await;
+        (rest, ended)
+    }
+
+    /// Reads on without looking at what comes; 0 at the end of the input.
+    ///
+    /// # Errors
+    /// If the source cannot be read.
+    pub(super) async fn more(&mut self) -> io::Result<usize> {
+        self.buffer.reserve(CHUNK);
+        self.source.read_buf(&mut self.buffer).await
+    }
+
+    /// The source itself.
+    pub(super) fn into_source(self) -> R {
+        self.source
     }
 }
 

@@ -2,14 +2,17 @@
 //!
 //! Lines go in and lines come out; who is at the other end matters only when it ends.
 
+use super::interpreter::{Child, Ends, Manner, Order, Pace, Questions, interpret};
 use super::process::{Server, ServerCommand};
 use super::remote::{HttpServer, Remote};
 use super::stop::Stop;
 use super::unix::{Input, Output};
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::Future;
 use std::io;
 use std::process::ExitStatus;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// How a server is reached.
@@ -21,6 +24,19 @@ pub enum Endpoint {
     Url(HttpServer),
 }
 
+/// How a server is reached, and what is known of it.
+#[derive(Clone, Debug)]
+pub(super) struct Reach {
+    endpoint: Endpoint,
+    /// The longest message that is taken from it, in bytes.
+    max_message: usize,
+    /// Which version it is spoken to in first.
+    pub order: Order,
+    pub pace: Pace,
+    /// It speaks only older versions of the protocol, as far as is known.
+    older: Rc<Cell<bool>>,
+}
+
 /// See the module.
 pub(super) struct Link {
     /// What it hears.
@@ -29,12 +45,14 @@ pub(super) struct Link {
     pub output: Input,
     /// Who it is.
     pub far: Far,
+    /// What its questions are about, where that is known.
+    pub questions: Questions,
 }
 
 /// The other end.
 pub(super) enum Far {
     /// A child of this process.
-    Process(Server),
+    Process(Child),
     /// A server somewhere else.
     Remote(Remote),
     /// Somebody who ends by themselves.
@@ -61,30 +79,69 @@ impl fmt::Display for Ended {
     }
 }
 
-impl Endpoint {
+impl Reach {
+    pub(super) fn new(endpoint: Endpoint, max_message: usize) -> Self {
+        Self {
+            endpoint,
+            max_message,
+            order: Order::default(),
+            pace: Pace::default(),
+            older: Rc::default(),
+        }
+    }
+
     /// Connects. A server elsewhere is not spoken to before the first message.
     ///
     /// # Errors
     /// If a command cannot be started.
-    pub(super) fn connect(&self, max_message: usize) -> io::Result<Link> {
-        match self {
-            Self::Command(command) => {
+    pub(super) fn connect(&self) -> io::Result<Link> {
+        let (ends, far) = match &self.endpoint {
+            Endpoint::Command(command) => {
                 let (process, input, output) = Server::start(command)?;
-                Ok(Link {
+                let child: Child = Rc::new(RefCell::new(Some(process)));
+                let ends = Ends {
                     input: Box::pin(input),
                     output: Box::pin(output),
-                    far: Far::Process(process),
-                })
+                    again: Some((command.clone(), Rc::clone(&child))),
+                };
+                (ends, Far::Process(child))
             }
-            Self::Url(server) => {
-                let (remote, input, output) = Remote::connect(server, max_message);
-                Ok(Link {
-                    input: Box::pin(input),
-                    output: Box::pin(output),
-                    far: Far::Remote(remote),
-                })
+            Endpoint::Url(server) => {
+                let (remote, input, output) = Remote::connect(server, self.max_message);
+                let ends = Ends {
+                    input,
+                    output,
+                    again: None,
+                };
+                (ends, Far::Remote(remote))
             }
+        };
+        if self.order == Order::NewerFirst && self.older.get() {
+            return Ok(Link {
+                input: ends.input,
+                output: ends.output,
+                far,
+                questions: Questions::default(),
+            });
         }
+        let manner = Manner {
+            order: self.order,
+            pace: self.pace,
+            max_message: self.max_message,
+            older: Rc::clone(&self.older),
+        };
+        let (input, output, questions) = interpret(ends, manner);
+        Ok(Link {
+            input,
+            output,
+            far,
+            questions,
+        })
+    }
+
+    /// What was known of the server may not be so any more.
+    pub(super) fn forget(&self) {
+        self.older.set(false);
     }
 }
 
@@ -96,10 +153,14 @@ impl Far {
         F::Output: Copy,
     {
         match self {
-            Self::Process(process) => Ended {
-                status: process.end(grace, stop).await,
-                why: None,
-            },
+            Self::Process(child) => {
+                let process = child.take();
+                let status = match process {
+                    Some(process) => process.end(grace, stop).await,
+                    None => None,
+                };
+                Ended { status, why: None }
+            }
             Self::Remote(remote) => Ended {
                 status: None,
                 why: remote.end(grace, stop).await,

@@ -2,7 +2,7 @@
 
 use super::conduct::{End, Streams, conduct};
 use super::desk::Desk;
-use super::link::Endpoint;
+use super::link::{Endpoint, Reach};
 use super::log::{note, visible};
 use super::mediator::{Mediator, Office, Settings};
 use super::metrics::Metrics;
@@ -104,7 +104,7 @@ async fn serve<J: Judge + 'static>(
     hang_up_ends: bool,
 ) -> io::Result<u8> {
     let mut stop = Stop::new(unix::told_to_stop(hang_up_ends)?);
-    let link = endpoint.connect(mediator.settings.max_message)?;
+    let link = Reach::new(endpoint.clone(), mediator.settings.max_message).connect()?;
     let grace = mediator.settings.grace;
     let streams = Streams {
         client_in: unix::stdin(),

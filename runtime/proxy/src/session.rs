@@ -16,6 +16,10 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Instant;
 
+/// What the clock of a conversation shows at its start: others whose budgets it shares may
+/// have called long before.
+const BEFORE_MS: u64 = 1 << 40;
+
 /// A decision in words of its own, so that logs and answers can outlive the gate's borrow.
 #[derive(Debug)]
 pub(super) struct Judgement<'a> {
@@ -205,7 +209,8 @@ impl Judge for Session {
             observe,
             ..
         } = &mut *shared;
-        let now = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let since = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now = since.saturating_add(BEFORE_MS);
         let forgotten = conversation.provenance().dropped();
         let decision = gate.decide(conversation, call, attempt, now);
         then(Judgement {

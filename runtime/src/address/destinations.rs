@@ -76,7 +76,7 @@ pub fn is_destination_shaped(raw: &str) -> bool {
     if is_surely_unshaped(raw) {
         return false;
     }
-    if all_shaped(raw) || is_odd_address(raw) {
+    if all_shaped(raw) || is_odd_address(raw) || is_wrapped(raw) || is_broken_url(raw) {
         return true;
     }
     if raw
@@ -88,7 +88,8 @@ pub fn is_destination_shaped(raw: &str) -> bool {
     // One buffer a thread; a long one is not kept.
     let mut text = CANONICAL.take();
     canonical(raw, &mut text);
-    let shaped = all_shaped(&text) || is_odd_address(&text);
+    let shaped =
+        all_shaped(&text) || is_odd_address(&text) || is_wrapped(&text) || is_broken_url(&text);
     if text.capacity() <= KEPT {
         CANONICAL.set(text);
     }
@@ -139,6 +140,29 @@ fn is_odd_address(value: &str) -> bool {
         .is_some_and(|(name, members)| !name.contains('@') && all_shaped(members))
 }
 
+/// Whether the whole value is a destination between quotes or brackets.
+fn is_wrapped(value: &str) -> bool {
+    let around = |c: char| is_space(c) || "'\"`[]{}“”‘’«»‹›".contains(c);
+    let inner = value.trim_matches(around);
+    inner.len() < value.len() && all_shaped(inner)
+}
+
+/// Whether the value is one URL once tabs and line breaks are taken out, as browsers do.
+fn is_broken_url(value: &str) -> bool {
+    let value = value.trim_matches(is_space);
+    let breaks = |c: char| matches!(c, '\t' | '\n' | '\r');
+    if value.contains(' ') || !value.contains(breaks) {
+        return false;
+    }
+    // The scheme, and what shows that one follows, may be broken as well.
+    let mut letters = value.chars().filter(|c| !breaks(*c));
+    let scheme = letters
+        .by_ref()
+        .take_while(|c| *c != ':')
+        .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    scheme && letters.next().is_some_and(|c| matches!(c, '/' | '\\'))
+}
+
 fn all_shaped(value: &str) -> bool {
     let (mut any, mut all) = (false, true);
     let _ = split(value, &mut Notes::default(), &mut |piece| {
@@ -157,9 +181,25 @@ fn all_shaped(value: &str) -> bool {
 }
 
 /// Schemes that address somebody or something without `//`.
-const ADDRESSING: [&str; 14] = [
-    "mailto", "tel", "sms", "smsto", "mms", "sip", "sips", "xmpp", "im", "callto", "http", "https",
-    "ftp", "ws",
+const ADDRESSING: [&str; 18] = [
+    "mailto",
+    "tel",
+    "sms",
+    "smsto",
+    "mms",
+    "sip",
+    "sips",
+    "xmpp",
+    "im",
+    "callto",
+    "http",
+    "https",
+    "ftp",
+    "ws",
+    "wss",
+    "skype",
+    "url",
+    "view-source",
 ];
 
 fn is_shaped(piece: &str) -> bool {
@@ -177,15 +217,15 @@ fn is_shaped(piece: &str) -> bool {
     if piece.contains(is_space) {
         return false;
     }
-    // Without a scheme: `//host/…` in a browser, `\\host\…` on Windows.
-    let network = piece
-        .strip_prefix("//")
-        .or_else(|| piece.strip_prefix("\\\\"));
-    if let Some(rest) = network {
-        return rest
-            .split(['/', '\\', ':', '?'])
-            .next()
-            .is_some_and(has_domain_shape);
+    // Without a scheme: `//host/…` in a browser, which takes either slash for the other and
+    // any number of them; `\\host\…` on Windows.
+    let network = piece.trim_start_matches(['/', '\\']);
+    if piece.len() - network.len() > 1 {
+        let host = network.split(['/', '\\', '?', '#']).next().unwrap_or("");
+        let name = host.split(':').next().unwrap_or("");
+        let share = piece.starts_with("\\\\") && network.contains('\\') && !name.is_empty();
+        let numbers = name.contains('.') && name.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        return share || numbers || host.starts_with('[') || has_domain_shape(name);
     }
     let www = piece
         .get(..4)
@@ -196,11 +236,17 @@ fn is_shaped(piece: &str) -> bool {
     let Some((local, rest)) = piece.split_once('@') else {
         return false;
     };
+    if local.is_empty() {
+        // `@user:host`, as Matrix has it.
+        return rest
+            .split_once(':')
+            .is_some_and(|(_, host)| has_domain_shape(host));
+    }
     let domain = rest.split(['/', ':', '?', '#', '@']).next().unwrap_or("");
     let last = domain.rsplit('.').next().unwrap_or("");
     // `react@18.2.0` is a package; an address in numbers has exactly four.
     let numeric = last.starts_with(|c: char| c.is_ascii_digit()) && domain.split('.').count() != 4;
-    !local.is_empty() && !domain.is_empty() && domain.contains(char::is_alphanumeric) && !numeric
+    !domain.is_empty() && domain.contains(char::is_alphanumeric) && !numeric
 }
 
 /// A piece that no reader would take apart any further.
@@ -576,6 +622,22 @@ mod tests {
             "ｈｔｔｐｓ://x.com",
             "a@10.0.0.1",
             "https://x.com/a b@y.com",
+            "https://ev\til.com/up",
+            "ht\ttps://evil.com/x",
+            "https:\n//evil.com",
+            "///evil.com/x",
+            "/\\evil.com/x",
+            "\\/evil.com/x",
+            "//10.6.6.6/x",
+            "//[2001:db8::1]/x",
+            "\\\\evilhost\\share",
+            "wss:evil.com",
+            "view-source:https://evil.com",
+            "'https://evil.com'",
+            "`https://evil.com`",
+            "[https://evil.com]",
+            "‹a@evil.com›",
+            "@eve:evil.com",
         ] {
             assert!(is_destination_shaped(yes), "{yes:?}");
         }

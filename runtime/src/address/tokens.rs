@@ -302,7 +302,7 @@ fn phone(bytes: &[u8]) -> usize {
                 gap = 0;
             }
             b'+' if at == 0 => {}
-            b' ' | b'-' | b'(' | b')' if gap < 2 => {
+            b' ' | b'-' | b'(' | b')' if gap < 3 => {
                 gap += 1;
             }
             b'.' | b'/' if plus && gap == 0 => {
@@ -410,19 +410,25 @@ fn word(word: &str, each: Emit<'_>) {
                 .next()
                 .unwrap_or("");
             let host = authority.rsplit('@').next().unwrap_or("");
-            host_token(host, true, each);
+            match host.strip_prefix('[').and_then(|host| host.split_once(']')) {
+                Some((address, _)) => each(TokenKind::Ip, address),
+                None => host_token(host, true, each),
+            }
         }
         if let Some(file) = url.strip_prefix("file://") {
             path(file, each);
         }
     } else {
         let bare = word.strip_prefix("mailto:").unwrap_or(word);
-        let host = bare
+        // `//host/path`, as pages link: whatever scheme the reader has.
+        let network = bare.split_once("//").map(|(_, network)| network);
+        let host = network
+            .unwrap_or(bare)
             .split(['/', '?', '#', '=', '&', '[', ']'])
             .next()
             .unwrap_or("");
         if !host.contains('@') {
-            host_token(host, false, each);
+            host_token(host, network.is_some(), each);
         }
         if bare.len() < word.len() {
             return;

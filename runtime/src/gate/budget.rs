@@ -23,6 +23,16 @@ impl Attempts {
         }
     }
 
+    /// How many attempts' times are remembered at most.
+    pub const fn history(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Notes attempts of which only the number matters.
+    pub const fn note_untimed(&mut self, attempts: u64) {
+        self.total = self.total.saturating_add(attempts);
+    }
+
     /// Notes an attempt. A clock that runs backwards counts as standing still.
     pub fn note(&mut self, now_ms: u64) {
         self.total = self.total.saturating_add(1);

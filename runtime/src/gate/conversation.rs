@@ -4,6 +4,7 @@
 use super::approvals::Approvals;
 use super::budget::Attempts;
 use super::scratch::Scratch;
+use super::shared::{SharedTally, Together};
 use super::tool::Tool;
 use crate::json::Limits;
 use crate::plan::Tables;
@@ -24,6 +25,8 @@ pub struct Conversation {
     pub(super) attempts: Vec<Attempts>,
     /// Where no tools were ever listed: the tools named so far.
     pub(super) unlisted: HashMap<String, (Tool, Attempts)>,
+    /// Attempts that are counted together with other conversations'.
+    pub(super) together: Option<Together>,
     pub(super) approvals: Approvals,
     pub(super) provenance: Provenance,
     pub(super) scratch: Scratch,
@@ -41,6 +44,7 @@ impl Conversation {
             limits,
             attempts: Vec::new(),
             unlisted: HashMap::new(),
+            together: None,
             approvals: Approvals::default(),
             provenance: Provenance::new(provenance_limit),
             calls: 0,
@@ -52,6 +56,12 @@ impl Conversation {
     /// for the rest of the conversation.
     pub fn approve(&mut self, server: Option<&str>, tool: &str, param: &str, destination: &str) {
         self.approvals.add(server, tool, param, destination);
+    }
+
+    /// Counts attempts of tools with budgets together with all conversations that have
+    /// the same tally, from now on.
+    pub fn share_budgets(&mut self, tally: SharedTally) {
+        self.together = Some(Together::new(tally));
     }
 
     /// What the conversation has read.

@@ -116,6 +116,7 @@ pub(super) fn judge<'a>(
         limits,
         attempts,
         unlisted,
+        together,
         approvals,
         provenance,
         scratch,
@@ -207,7 +208,21 @@ pub(super) fn judge<'a>(
         counter.note(now_ms);
     }
     let counter = counter.as_deref();
-    evaluator.finish_call(&|window| counter.map_or(1, |counter| counter.within(window, now_ms)))?;
+    // The key is the tool's where the tool is known.
+    let shared = match (together, known.filter(|tool| tool.is_counted())) {
+        (Some(together), Some(tool)) => {
+            let first = attempt == Attempt::First;
+            let all = together.attempt(&scratch.key, first, tool.link.history, now_ms);
+            Some(all)
+        }
+        _ => None,
+    };
+    let uncounted = matches!(shared, Some(None));
+    let shared = shared.flatten();
+    evaluator.finish_call(&|window| {
+        let own = counter.map_or(1, |counter| counter.within(window, now_ms));
+        shared.map_or(own, |shared| own.max(shared.within(window, now_ms)))
+    })?;
 
     let mut strictest = Strictest::new();
     match (&standing, known.map(|tool| tool.status)) {
@@ -219,11 +234,15 @@ pub(super) fn judge<'a>(
         }
         _ => {}
     }
-    if attempt == Attempt::First
-        && let Some(counter) = counter
-        && let Some(cause) = budget(tables, contract, derived, counter, now_ms)?
-    {
-        strictest.offer(Verdict::Deny, Stage::Budget, Found::Cause(cause));
+    if uncounted {
+        strictest.offer(Verdict::Deny, Stage::Budget, Found::Cause(Cause::Uncounted));
+    }
+    if attempt == Attempt::First {
+        for counter in [counter, shared].into_iter().flatten() {
+            if let Some(cause) = budget(tables, contract, derived, counter, now_ms)? {
+                strictest.offer(Verdict::Deny, Stage::Budget, Found::Cause(cause));
+            }
+        }
     }
     if let Some(index) = scratch.eval.failed_constraint {
         let constraint = constraints.get(index as usize).ok_or(Corrupt)?;

@@ -41,6 +41,8 @@ pub(super) enum Cause<'a> {
         at: Option<&'a Pos>,
     },
     Rate(&'a RateLimit),
+    /// Attempts are counted together with others', and that cannot be done.
+    Uncounted,
     Constraint(&'a Constraint),
     Rule {
         rule: &'a Rule,
@@ -176,6 +178,7 @@ impl<'a> Decision<'a> {
             Cause::Changed => "pinning.changed",
             Cause::MaxCalls { .. } => "budget.max_calls",
             Cause::Rate(_) => "budget.rate",
+            Cause::Uncounted => "budget.uncounted",
             Cause::Constraint(constraint) => {
                 if constraint.kind.get() == 0 {
                     "constraint.path"
@@ -208,6 +211,7 @@ impl<'a> Decision<'a> {
             | Cause::Malformed(_)
             | Cause::Corrupt
             | Cause::Unpinned
+            | Cause::Uncounted
             | Cause::Changed => None,
             Cause::MaxCalls { at, .. }
             | Cause::Confirm { at }
@@ -330,6 +334,10 @@ impl fmt::Display for Reason<'_, '_> {
                 "tool {tool} was called more than {} times in {}",
                 rate.count.get(),
                 Duration(rate.window_ms.get())
+            ),
+            Cause::Uncounted => write!(
+                f,
+                "attempts of tool {tool} cannot be counted: the file of shared budgets cannot be used"
             ),
             Cause::Constraint(constraint) if constraint.kind.get() == 0 => {
                 write!(

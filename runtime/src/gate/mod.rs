@@ -15,6 +15,7 @@ mod hidden;
 mod reload;
 mod rows;
 mod scratch;
+mod shared;
 mod sink;
 mod survey;
 mod tool;
@@ -24,6 +25,7 @@ pub use call::{Call, CallError, CallMessage};
 pub use conversation::{Conversation, DEFAULT_PROVENANCE_LIMIT};
 pub use decision::{Approvable, Decision, Permit, Position, Question};
 pub use grounds::{Grounds, Seen};
+pub use shared::{SharedTally, Tallied, Tally};
 pub use survey::{ContractSeen, Surveyed};
 
 use crate::Label;
@@ -45,6 +47,8 @@ pub struct Gate {
     names: HashMap<String, u32, Seeded>,
     /// About how many bytes a conversation remembers of what it reads.
     provenance_limit: usize,
+    /// What further conversations count their attempts in, beside themselves.
+    tally: Option<SharedTally>,
     /// Whether any server's tools were ever pinned. Before that every tool that a call
     /// names counts as pinned: there is nothing to hold it against.
     listed: bool,
@@ -89,6 +93,7 @@ impl Gate {
             tools: Vec::new(),
             names: HashMap::default(),
             provenance_limit,
+            tally: None,
             listed: false,
             definitions: HashMap::default(),
             rows_always,
@@ -181,11 +186,20 @@ impl Gate {
         }
     }
 
+    /// Has further conversations count their attempts of tools with budgets together with
+    /// all others that have the same tally. See [`Tally`].
+    pub fn share_budgets(&mut self, tally: SharedTally) {
+        self.tally = Some(tally);
+    }
+
     /// A fresh conversation: no budget used, nothing approved, nothing recorded.
     #[must_use]
     pub fn conversation(&self) -> Conversation {
         let mut fresh = Conversation::new(self.plan.tables(), self.provenance_limit);
         fresh.generation = self.generation;
+        if let Some(tally) = &self.tally {
+            fresh.share_budgets(SharedTally::clone(tally));
+        }
         fresh
     }
 
@@ -197,8 +211,8 @@ impl Gate {
 
     /// Judges a call. `now_ms` is a monotonic clock in milliseconds; it only matters
     /// to rates. Does not touch the heap once the conversation has seen the tools and
-    /// arguments of that size; `sql()` views, `resolve_symlinks` and calls within calls are
-    /// the exceptions.
+    /// arguments of that size; `sql()` views, `resolve_symlinks`, calls within calls and
+    /// budgets that are shared are the exceptions.
     pub fn decide<'a>(
         &'a self,
         conversation: &'a mut Conversation,

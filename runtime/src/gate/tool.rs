@@ -3,7 +3,7 @@
 
 use crate::Label;
 use crate::plan::format::{
-    CONTRACT_OUTPUTS, Contract, HeuristicWord, META_HEURISTICS, NONE, OutputLabel,
+    CONTRACT_OUTPUTS, Contract, HeuristicWord, META_HEURISTICS, NONE, OutputLabel, VIEW_CALLS,
 };
 use crate::plan::{Corrupt, Tables, at, glob, slice};
 use crate::provenance::{FieldRule, LabelStep, OutputLabels};
@@ -39,9 +39,17 @@ pub(super) struct Link {
     pub groups: Vec<u32>,
     /// Attempts whose times matter.
     pub history: usize,
+    /// Whether it matters at all how many there were.
+    pub counted: bool,
 }
 
 impl Tool {
+    /// Whether something in the policy depends on how often it was called.
+    pub fn is_counted(&self) -> bool {
+        let derived = self.derived.as_ref();
+        self.link.counted || derived.is_some_and(|derived| derived.max_calls.is_some())
+    }
+
     /// Links a definition to the plan.
     pub fn new(
         tables: &Tables<'_>,
@@ -81,11 +89,16 @@ impl Link {
         find_groups(tables, &full, &mut link.groups)?;
         let mut history = 0_usize;
         for &group in &link.groups {
-            history = history.max(at(tables.groups, group)?.call_history.get() as usize);
+            let group = at(tables.groups, group)?;
+            history = history.max(group.call_history.get() as usize);
+            let mut dimensions = slice(tables.dimensions, &group.dimensions)?.iter();
+            link.counted |= dimensions.any(|dimension| dimension.view.get() == VIEW_CALLS);
         }
         if link.contract != NONE {
             let contract = at(tables.contracts, link.contract)?;
+            link.counted |= contract.max_calls.get() != u64::MAX;
             for rate in slice(tables.rates, &contract.rates)? {
+                link.counted = true;
                 history = history.max((rate.count.get() as usize).saturating_add(1));
             }
         }

@@ -400,8 +400,8 @@ const MIN_DIGITS: usize = 9;
 const MAX_DIGITS: usize = 40;
 
 /// Hands over the digits of each number that could be an account or a telephone: each
-/// unbroken run, and each sequence of runs with spaces, hyphens, dots, slashes or
-/// brackets between them. `buffer` is the caller's.
+/// unbroken run, and each sequence of runs with up to three spaces, hyphens, dots, slashes,
+/// underscores or brackets between them. `buffer` is the caller's.
 pub(super) fn digits(text: &str, buffer: &mut String, mut each: impl FnMut(&str)) {
     buffer.clear();
     let mut run = 0;
@@ -440,7 +440,16 @@ pub(super) fn digits(text: &str, buffer: &mut String, mut each: impl FnMut(&str)
             // The end of a run that is only a part of the sequence.
             emit(buffer.get(run..));
         }
-        if matches!(byte, b' ' | b'-' | b'.' | b'/' | b'(' | b')') && gap < 2 {
+        // Of more than one byte: the hyphens and dashes of typeset text, the minus and the dot
+        // in the middle.
+        let wide = match bytes.get(at - 1..) {
+            Some([0xe2, 0x80, 0x90..=0x95, ..] | [0xe2, 0x88, 0x92, ..]) => 2,
+            Some([0xc2, 0xb7, ..]) => 1,
+            _ => 0,
+        };
+        let separates = matches!(byte, b' ' | b'-' | b'.' | b'/' | b'(' | b')' | b'_');
+        if (separates || wide > 0) && gap < 3 {
+            at += wide;
             if gap == 0 && !broken {
                 emit(Some(buffer.as_str()));
             }

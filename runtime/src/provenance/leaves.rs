@@ -9,7 +9,7 @@ struct Leaf {
     mark: Mark,
 }
 
-/// Whole leaves that vouch for a destination equal to them but for ASCII case.
+/// Whole leaves that vouch for a destination equal to them, byte for byte.
 #[derive(Default)]
 pub(super) struct Leaves {
     leaves: HashMap<Box<str>, Leaf>,

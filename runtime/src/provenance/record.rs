@@ -17,7 +17,7 @@ const MAX_FIELD_BYTES: usize = 200;
 const MAX_STEP_BYTES: usize = 64;
 /// How much of each of two neighbours a value that is split between them can take.
 const SEAM_BYTES: usize = 1024;
-/// Joined neighbours are recorded up to this size.
+/// Joined neighbours are recorded in pieces of about this size.
 const MAX_JOINED_BYTES: usize = 256 * 1024;
 
 /// Records one result.
@@ -46,6 +46,14 @@ impl<'p> Recorder<'p> {
         };
         let floor = wire_floor(members);
         let error = OutputLabels::all(Label::Untrusted);
+        // A text beside structured content only says the same once more, or, where the
+        // structured content is a text as well, is not the server's record at all.
+        let repeats = !matches!(members.get("structuredContent"), None | Some(Value::Null));
+        let text_floor = if repeats {
+            floor.max(Label::Observed)
+        } else {
+            floor
+        };
         // A contract speaks of what a tool returns, not of how it fails.
         let labels = if is_error(members) { &error } else { labels };
         for (key, member) in members {
@@ -54,9 +62,9 @@ impl<'p> Recorder<'p> {
                     let mut cursor = Cursor::new(labels, floor);
                     this.walk(&mut cursor, &Node::of(member), true);
                 }
-                ("content", Value::Array(blocks)) => this.blocks(labels, floor, blocks),
+                ("content", Value::Array(blocks)) => this.blocks(labels, text_floor, blocks),
                 ("content", Value::Object(block)) => {
-                    this.block(labels, floor, block);
+                    this.block(labels, text_floor, block);
                 }
                 ("contents", Value::Array(contents)) => {
                     for (at, contents) in contents.iter().enumerate() {
@@ -148,9 +156,12 @@ impl<'p> Recorder<'p> {
                 }
                 (_, "_meta", _) => this.leaves(Label::Untrusted, member),
                 (Some("text" | "resource" | "resource_link" | "image" | "audio"), "type", _) => {}
-                (Some("text" | "resource" | "resource_link" | "image" | "audio"), _, _) => {
-                    this.leaves(strict, member);
-                }
+                (
+                    _,
+                    "text" | "data" | "mimeType" | "annotations" | "resource" | "uri" | "name"
+                    | "title" | "description" | "size" | "icons",
+                    _,
+                ) => this.leaves(strict, member),
                 _ => {
                     this.name(key, strict);
                     this.leaves(strict, member);
@@ -252,11 +263,11 @@ impl<'p> Recorder<'p> {
                 }
                 let texts = || {
                     items.iter().filter_map(|item| match item {
-                        Node::Text(text) => Some(text.as_ref()),
+                        Node::Text(text) | Node::Number(text) => Some(text.as_ref()),
                         _ => None,
                     })
                 };
-                if items.len() > 1 && texts().count() == items.len() {
+                if texts().nth(1).is_some() {
                     self.joined(texts(), label, Tokens::Skipped);
                 }
             }
@@ -273,11 +284,12 @@ impl<'p> Recorder<'p> {
         }
     }
 
-    /// Records the name of a member of the object at this place.
+    /// Records the name of a member of the object at this place. Names never vouch: a record
+    /// is often kept under the name of whoever it is about, which he chose.
     fn name(&mut self, key: &str, label: Label) {
         let len = self.field.len();
         self.field.push_str(" (name)");
-        self.piece(key, label, Tokens::Kept);
+        self.piece(key, label.max(Label::Observed), Tokens::Kept);
         self.field.truncate(len);
     }
 
@@ -286,8 +298,16 @@ impl<'p> Recorder<'p> {
         if label == Label::Trusted {
             return;
         }
+        let len = self.field.len();
+        self.field.push_str("[*]");
         let mut text = String::new();
         for part in parts {
+            if text.len() > MAX_JOINED_BYTES {
+                self.piece(&text, label, tokens);
+                // What is split between this piece and the next stands in both.
+                let tail = text.ceil_char_boundary(text.len() - SEAM_BYTES);
+                text.drain(..tail);
+            }
             if part.len() <= 2 * SEAM_BYTES {
                 text.push_str(part);
             } else {
@@ -297,12 +317,7 @@ impl<'p> Recorder<'p> {
                 text.push('\n');
                 text.push_str(part.get(tail..).unwrap_or_default());
             }
-            if text.len() > MAX_JOINED_BYTES {
-                break;
-            }
         }
-        let len = self.field.len();
-        self.field.push_str("[*]");
         self.piece(&text, label, tokens);
         self.field.truncate(len);
     }

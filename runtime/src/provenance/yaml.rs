@@ -28,8 +28,7 @@ enum Open<'t> {
 
 /// Reads a text that is one mapping or list in YAML, and nothing else. Linear in the text.
 pub(super) fn parse(text: &str) -> Option<Node<'_>> {
-    let records =
-        text.contains(": ") || text.contains(":\n") || text.trim_start().starts_with("- ");
+    let records = text.contains(": ") || text.contains(":\n") || text.contains("- ");
     if !records || text.len() > MAX_BYTES {
         return None;
     }

@@ -8,6 +8,7 @@
 
 mod canonical;
 mod error;
+mod moments;
 mod record;
 mod seal;
 mod store;

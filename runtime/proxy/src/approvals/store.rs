@@ -1,8 +1,10 @@
 //! The store itself: one SQLite file, one short transaction for every change.
 
 use super::error::{DecideError, StoreError};
+use super::moments;
 use super::record::{Key, LASTING, Record, Request, Status, Subject};
 use super::seal::Seal;
+use bouncer_runtime::moment::Moment;
 use bouncer_runtime::private::{private_directory, private_file};
 use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, Transaction,
@@ -103,6 +105,7 @@ pub struct Store {
     seal: Seal,
     lifetimes: Lifetimes,
     clock: fn() -> i64,
+    moment: fn() -> Moment,
 }
 
 fn wall_clock() -> i64 {
@@ -142,13 +145,14 @@ impl Store {
     /// # Errors
     /// If the files cannot be made or read, or are not a store of this version.
     pub fn open(path: &Path, lifetimes: Lifetimes) -> Result<Self, StoreError> {
-        Self::open_with_clock(path, lifetimes, wall_clock)
+        Self::open_with_clock(path, lifetimes, wall_clock, Moment::now)
     }
 
     pub(super) fn open_with_clock(
         path: &Path,
         lifetimes: Lifetimes,
         clock: fn() -> i64,
+        moment: fn() -> Moment,
     ) -> Result<Self, StoreError> {
         let file = |error| StoreError::File(path.to_owned(), error);
         if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
@@ -171,8 +175,10 @@ impl Store {
             seal,
             lifetimes,
             clock,
+            moment,
         };
         store.create()?;
+        store.connection.execute_batch(moments::TABLE)?;
         Ok(store)
     }
 
@@ -352,12 +358,16 @@ impl Store {
             })
             .optional()?;
         let now = (self.clock)();
-        Ok(found.and_then(|(id, status, seal, decided, expires)| {
+        let found = found.and_then(|(id, status, seal, decided, expires)| {
             let (seal, decided) = (seal?, decided?);
             let holds =
                 status == wanted && decided <= now.saturating_add(SLACK_MS) && now < expires;
             (holds && self.seal.is(&seal, &id, key, decided, expires)).then_some(id)
-        }))
+        });
+        match found {
+            Some(id) if moments::holds(&self.connection, &id, &(self.moment)())? => Ok(Some(id)),
+            _ => Ok(None),
+        }
     }
 
     /// Takes an approval that [`Self::approved`] named: `true` for exactly one of all
@@ -368,6 +378,9 @@ impl Store {
     pub fn take(&self, id: &str, key: &Key) -> Result<bool, StoreError> {
         let now = (self.clock)();
         let transaction = self.begin()?;
+        if !moments::holds(&transaction, id, &(self.moment)())? {
+            return Ok(false);
+        }
         let changed = transaction.execute(
             "UPDATE request SET status = 'used', used_ms = ?3
              WHERE id = ?1 AND key = ?2 AND status = 'approved'
@@ -385,6 +398,9 @@ impl Store {
     pub fn use_lasting(&self, id: &str, key: &Key, conversation: &str) -> Result<bool, StoreError> {
         let now = (self.clock)();
         let transaction = self.begin()?;
+        if !moments::holds(&transaction, id, &(self.moment)())? {
+            return Ok(false);
+        }
         let changed = transaction.execute(
             "UPDATE request SET uses = uses + 1, used_ms = ?4
              WHERE id = ?1 AND key = ?2 AND conversation = ?3 AND status = 'lasting'
@@ -455,6 +471,7 @@ impl Store {
              WHERE id = ?1",
             params![id, status, seal, now, record.expires_ms, record.lasting],
         )?;
+        moments::note(&transaction, id, &(self.moment)())?;
         transaction.commit()?;
         Ok(record)
     }

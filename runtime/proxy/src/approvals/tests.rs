@@ -1,4 +1,5 @@
 use super::*;
+use bouncer_runtime::moment::Moment;
 use std::cell::Cell;
 use std::path::Path;
 use std::time::Duration;
@@ -6,6 +7,7 @@ use tempfile::TempDir;
 
 thread_local! {
     static NOW: Cell<i64> = const { Cell::new(1_000_000_000_000) };
+    static BOOT: Cell<i64> = const { Cell::new(0) };
 }
 
 fn now() -> i64 {
@@ -14,6 +16,17 @@ fn now() -> i64 {
 
 fn pass(time: i64) {
     NOW.set(NOW.get() + time);
+}
+
+/// By the clock that nobody can set; at 0 there is none.
+fn moment() -> Moment {
+    let boot_ms = BOOT.get();
+    let boot = if boot_ms == 0 { "" } else { "a" };
+    Moment {
+        boot: boot.to_owned(),
+        boot_ms,
+        wall_ms: NOW.get(),
+    }
 }
 
 struct Rig {
@@ -34,7 +47,7 @@ impl Rig {
 }
 
 fn open(path: &Path) -> Store {
-    Store::open_with_clock(path, Lifetimes::default(), now).unwrap()
+    Store::open_with_clock(path, Lifetimes::default(), now, moment).unwrap()
 }
 
 fn request(arguments: &str) -> Request<'_> {
@@ -658,5 +671,48 @@ fn many_open_a_fresh_store_at_once() {
         });
         let store = Store::open(&path, Lifetimes::default()).unwrap();
         assert_eq!(store.list(None, 100).unwrap().len(), 8);
+    }
+}
+
+#[test]
+fn no_jump_of_the_wall_clock_revives_an_approval() {
+    const MINUTE: i64 = 60_000;
+    let rig = Rig::new();
+    BOOT.set(1000);
+    let request = request("{}");
+    let (id, key) = approve(&rig.store, &request);
+    let both = |by: i64| {
+        pass(by);
+        BOOT.set(BOOT.get() + by);
+    };
+    let holds = || rig.store.approved(&key).unwrap().is_some();
+    both(10 * MINUTE);
+    assert!(holds());
+    // Twenty minutes later it is over, and nobody has looked. Then the wall clock goes back
+    // to when it still held.
+    both(10 * MINUTE);
+    pass(-15 * MINUTE);
+    assert!(!holds());
+    assert!(!rig.store.take(&id, &key).unwrap());
+    // Also not for who comes anew, or by a wall clock that stands still.
+    assert!(!rig.again().take(&id, &key).unwrap());
+    // One whose time the jump took gets no more of it than it had.
+    BOOT.set(1000);
+    let request = Request {
+        tool: "other",
+        ..request
+    };
+    let (id, key) = approve(&rig.store, &request);
+    let holds = || rig.store.approved(&key).unwrap().is_some();
+    pass(365 * 24 * 60 * MINUTE);
+    assert!(!holds());
+    pass(-365 * 24 * 60 * MINUTE);
+    both(14 * MINUTE);
+    assert!(holds());
+    // Used is used, whatever the clocks say.
+    assert!(rig.store.take(&id, &key).unwrap());
+    for by in [-14 * MINUTE, 60 * MINUTE, -200 * MINUTE] {
+        pass(by);
+        assert!(!rig.store.take(&id, &key).unwrap() && !holds());
     }
 }

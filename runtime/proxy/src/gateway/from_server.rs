@@ -7,7 +7,7 @@ use super::super::id::Key;
 use super::super::line::{Line, LineReader};
 use super::super::session::Judge;
 use super::from_client::progress_token;
-use super::front::{Front, Member};
+use super::front::{About, Front, Member};
 use super::routes::{Request, number};
 use super::splice::splice;
 use std::rc::Rc;
@@ -90,10 +90,35 @@ impl<J: Judge + 'static> Front<J> {
             id: id.into(),
             token: token.map(Into::into),
         })?;
+        self.note_about(member, id, number);
         let digits = number.to_string().into_bytes();
         let mut edits = vec![(id, digits.clone())];
         edits.extend(token.map(|token| (token, digits)));
         Some(edits)
+    }
+
+    /// Notes which request of the client a question is about, if that is known.
+    fn note_about(&self, member: &Member, id: &[u8], question: u64) {
+        if !self.tells_abouts.get() {
+            return;
+        }
+        let questions = member.questions.borrow();
+        let related = text(id).and_then(|id| questions.borrow().get(&id).cloned());
+        let about = related.and_then(|related| {
+            let Key::Whole(whole) = related.request else {
+                return None;
+            };
+            let routes = self.routes.borrow();
+            let request = routes.find(member.index, u64::try_from(whole).ok()?)?;
+            Some(About {
+                key: request.key.clone(),
+                name: related.name,
+                of: related.of,
+            })
+        });
+        if let Some(about) = about {
+            self.abouts.borrow_mut().insert(question, about);
+        }
     }
 
     fn on_member_notification(

@@ -5,6 +5,7 @@
 use super::super::board::Place;
 use super::super::denial;
 use super::super::id::Key;
+use super::super::interpreter::Questions;
 use super::super::log::{note, quoted};
 use super::super::mediator::{Mediator, Office, Settings};
 use super::super::outbox::Outbox;
@@ -64,6 +65,10 @@ pub(super) struct Member {
     /// The result of its `initialize`.
     pub greeting: RefCell<Value>,
     pub tools: RefCell<Vec<Listed>>,
+    /// It introduced itself in this run.
+    pub greeted: Cell<bool>,
+    /// What its open questions are about, where that is known.
+    pub questions: RefCell<Questions>,
     /// A listing of its tools is under way, and another is wanted.
     pub refreshing: Cell<bool>,
     pub again: Cell<bool>,
@@ -78,6 +83,8 @@ impl Member {
             inbox: RefCell::default(),
             greeting: RefCell::default(),
             tools: RefCell::default(),
+            greeted: Cell::default(),
+            questions: RefCell::default(),
             refreshing: Cell::default(),
             again: Cell::default(),
         })
@@ -139,7 +146,25 @@ pub(super) struct Front<J> {
     pub kept: Cell<usize>,
     /// Parameters of the last `logging/setLevel`.
     pub level: RefCell<Option<Value>>,
+    /// What questions are about, by the numbers that the client knows them by; for clients
+    /// that are asked in answers, and need to know which.
+    pub abouts: Abouts,
+    pub tells_abouts: Cell<bool>,
 }
+
+/// What a question to the client is about.
+#[derive(Debug)]
+pub(super) struct About {
+    /// The client's request.
+    pub key: Key,
+    /// What the server calls the question.
+    pub name: String,
+    /// How many were asked together.
+    pub of: usize,
+}
+
+/// See [`Front::abouts`].
+pub(super) type Abouts = Rc<RefCell<HashMap<u64, About>>>;
 
 impl<J> fmt::Debug for Front<J> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -182,6 +207,8 @@ impl<J: Judge + 'static> Front<J> {
             shown_others: RefCell::default(),
             kept: Cell::default(),
             level: RefCell::default(),
+            abouts: Abouts::default(),
+            tells_abouts: Cell::default(),
         })
     }
 

@@ -10,8 +10,7 @@ use serde_json::{Map, Value, json};
 use std::rc::Rc;
 use tokio::time::Instant;
 
-/// Versions of the protocol that have this introduction, newest first.
-pub(super) const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+pub(super) use super::super::era::VERSIONS;
 
 /// How the client introduced itself.
 #[derive(Debug)]
@@ -149,6 +148,7 @@ impl<J: Judge + 'static> Front<J> {
             return false;
         }
         *member.greeting.borrow_mut() = greeting;
+        member.greeted.set(true);
         member.state.set(State::Greeted);
         self.changed();
         if self

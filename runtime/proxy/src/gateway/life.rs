@@ -2,7 +2,7 @@
 //! it ends, after a pause that grows.
 
 use super::super::conduct::{Streams, conduct};
-use super::super::link::{Endpoint, Link};
+use super::super::link::{Link, Reach};
 use super::super::mediator::Mediator;
 use super::super::outbox::Outbox;
 use super::super::session::Judge;
@@ -24,13 +24,18 @@ pub(super) trait Connector {
     /// # Errors
     /// If it cannot be started.
     fn connect(&self) -> io::Result<Link>;
+
+    /// It did not work out: what is known of the server may be wrong.
+    fn forget(&self) {}
 }
 
-/// How a server is reached, and the longest message that is taken from it.
-impl Connector for (Endpoint, usize) {
+impl Connector for Reach {
     fn connect(&self) -> io::Result<Link> {
-        let (endpoint, max_message) = self;
-        endpoint.connect(*max_message)
+        Self::connect(self)
+    }
+
+    fn forget(&self) {
+        Self::forget(self);
     }
 }
 
@@ -48,6 +53,9 @@ impl<J: Judge + 'static> Front<J> {
                 }
                 Err(error) => format!("cannot be started: {error}"),
             };
+            if !member.greeted.get() {
+                connector.forget();
+            }
             member.state.set(State::Down);
             self.office.metrics.upstream(&member.name, false);
             if *ending.borrow() != Ending::Running {
@@ -83,6 +91,8 @@ impl<J: Judge + 'static> Front<J> {
         let inbox = Rc::new(Outbox::default());
         *member.greeting.borrow_mut() = Value::Null;
         *member.inbox.borrow_mut() = Some(Rc::clone(&inbox));
+        *member.questions.borrow_mut() = Rc::clone(&link.questions);
+        member.greeted.set(false);
         member.state.set(State::Starting);
         self.changed();
         let feed = spawn_local({

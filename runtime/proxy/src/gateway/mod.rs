@@ -21,12 +21,13 @@ pub(super) mod splice;
 #[cfg(test)]
 mod tests;
 
-pub use http::{HttpGateway, Limits, Listen, Opened, Opener, Tokens};
+pub use http::{HttpGateway, Limits, Listen, Opened, Opener, TlsFiles, Tokens};
 pub use page::{Page, Said, Site};
 
 use super::board::Place;
 use super::desk::Desk;
-use super::link::Endpoint;
+use super::interpreter::Order;
+use super::link::{Endpoint, Reach};
 use super::mediator::{Office, Settings};
 use super::metrics::Metrics;
 use super::reload::{self, Changes};
@@ -122,7 +123,7 @@ impl Gateway {
             self.gate,
             self.lock,
             Office::counted(self.audit, self.desk, self.metrics, self.place),
-            self.servers,
+            reached(self.servers, &self.settings, Order::OlderFirst),
             &self.settings,
             &self.patience,
         );
@@ -157,11 +158,25 @@ struct Switchboard {
     session: Session,
 }
 
+/// The servers, as they are spoken to on behalf of clients of one kind.
+fn reached(
+    servers: Vec<(String, Endpoint)>,
+    settings: &Settings,
+    order: Order,
+) -> Vec<(String, Reach)> {
+    let reach = |(name, endpoint)| {
+        let mut reach = Reach::new(endpoint, settings.max_message);
+        reach.order = order;
+        (name, reach)
+    };
+    servers.into_iter().map(reach).collect()
+}
+
 fn switchboard(
     gate: Gate,
     lock: Option<Lock>,
     office: Rc<Office>,
-    servers: Vec<(String, Endpoint)>,
+    servers: Vec<(String, Reach)>,
     settings: &Settings,
     patience: &Patience,
 ) -> Switchboard {
@@ -174,11 +189,9 @@ fn switchboard(
     let seats = Box::new(move |name: &str| base.with_server(name));
     let names = servers.iter().map(|(name, _)| name.clone());
     let (settings, patience) = (settings.clone(), patience.clone());
-    let limit = settings.max_message;
     let front = Front::new(nobody, seats, office, names, settings, patience);
     let connectors = servers.into_iter();
-    let connectors =
-        connectors.map(|(_, endpoint)| Box::new((endpoint, limit)) as Box<dyn Connector>);
+    let connectors = connectors.map(|(_, reach)| Box::new(reach) as Box<dyn Connector>);
     Switchboard {
         front,
         connectors: connectors.collect(),

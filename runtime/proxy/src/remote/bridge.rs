@@ -10,6 +10,7 @@ use super::super::line::{Line, LineReader};
 use super::super::log::{note, visible};
 use super::super::outbox::Outbox;
 use super::exchange::Fault;
+use super::head::{Head, Repeats, head};
 use super::{HttpClient, HttpServer};
 use hyper::Method;
 use hyper::body::Bytes;
@@ -42,6 +43,8 @@ pub(super) struct Bridge {
     /// What the gateway hears.
     pub(super) out: Outbox,
     pub(super) frames: RefCell<FrameReader>,
+    /// What calls have to say in headers.
+    pub(super) repeats: RefCell<Repeats>,
     slots: Semaphore,
     open: RefCell<HashMap<Key, AbortHandle>>,
     /// Why the server cannot be used any more.
@@ -56,6 +59,10 @@ pub(super) struct Shape {
     /// Of a request: how its id was spelled, and its value.
     pub id: Option<(Vec<u8>, Key)>,
     pub kind: Kind,
+    /// Of a message of the newer version: its version, and what else its headers say.
+    pub newer: Option<(HeaderValue, Head)>,
+    /// It lists tools.
+    pub lists: bool,
 }
 
 /// What a line is.
@@ -81,6 +88,7 @@ impl Bridge {
             version: RefCell::default(),
             out: Outbox::default(),
             frames: RefCell::new(FrameReader::new(limit)),
+            repeats: RefCell::default(),
             slots: Semaphore::new(MAX_AT_ONCE),
             open: RefCell::default(),
             why: Rc::default(),
@@ -169,6 +177,16 @@ impl Bridge {
             }
             return;
         }
+        if let (Kind::Cancelled(key), None) = (&shape.kind, &*self.version.borrow()) {
+            // In the newer version, hanging up is how a request is taken back.
+            let task = key
+                .as_ref()
+                .and_then(|key| self.open.borrow_mut().remove(key));
+            if let Some(task) = task {
+                task.abort();
+            }
+            return;
+        }
         let before = barrier.clone();
         let mut done = None;
         if matches!(shape.kind, Kind::Initialize | Kind::Initialized) {
@@ -208,17 +226,34 @@ impl Bridge {
             }
             _ => Kind::Other,
         };
-        let id = method.and(frame.id);
+        let id = method.as_ref().and(frame.id);
+        let id = id.and_then(|raw| Some((raw.to_vec(), Key::parse(raw)?)));
+        let older = self.version.borrow().is_some() || kind == Kind::Initialize;
+        let newer = match (older, &id) {
+            (true, _) => None,
+            (false, id) => match head(&mut frames, line, &self.repeats.borrow()) {
+                Some(Ok(newer)) => Some(newer),
+                Some(Err(why)) => {
+                    if let Some((id, _)) = id {
+                        self.answer_error(id, why);
+                    }
+                    return None;
+                }
+                None => None,
+            },
+        };
         Some(Shape {
-            id: id.and_then(|raw| Some((raw.to_vec(), Key::parse(raw)?))),
+            id,
             kind,
+            newer,
+            lists: method.as_deref() == Some("tools/list"),
         })
     }
 
     /// Sends one line, and passes on what comes back.
     async fn deliver(&self, line: Bytes, shape: &Shape) {
         let Some((id, key)) = &shape.id else {
-            match self.tell(line).await {
+            match self.tell(line, shape).await {
                 Ok(()) if shape.kind == Kind::Initialized => self.listening.set(true),
                 Ok(()) => {}
                 Err(fault) => self.complain(&fault),

@@ -3,6 +3,7 @@
 use super::super::id::Key;
 use super::super::log::{note, visible};
 use super::bridge::{Bridge, Kind, Shape};
+use super::pieces::Pieces;
 use super::sse::EventReader;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
@@ -95,9 +96,14 @@ impl Bridge {
         })
     }
 
-    async fn post(&self, line: Bytes) -> Result<Response<Incoming>, Fault> {
+    async fn post(&self, line: Bytes, shape: &Shape) -> Result<Response<Incoming>, Fault> {
         let mut request = self.dress(self.server.request(Method::POST, line));
         let headers = request.headers_mut();
+        if let Some((version, more)) = &shape.newer {
+            headers.remove(SESSION);
+            headers.insert(VERSION, version.clone());
+            headers.extend(more.iter().cloned());
+        }
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let both = HeaderValue::from_static("application/json, text/event-stream");
         headers.insert(ACCEPT, both);
@@ -105,8 +111,8 @@ impl Bridge {
     }
 
     /// Sends what has no answer.
-    pub(super) async fn tell(&self, line: Bytes) -> Result<(), Fault> {
-        let response = self.post(line).await?;
+    pub(super) async fn tell(&self, line: Bytes, shape: &Shape) -> Result<(), Fault> {
+        let response = self.post(line, shape).await?;
         let status = response.status();
         if status.is_success() {
             // Read, so that the connection can be used again.
@@ -125,7 +131,7 @@ impl Bridge {
 
     /// Sends a request, and passes on all that comes back with the answer.
     pub(super) async fn ask(&self, line: Bytes, shape: &Shape, key: &Key) -> Result<(), Fault> {
-        let response = self.post(line).await?;
+        let response = self.post(line, shape).await?;
         let status = response.status();
         let introduces = shape.kind == Kind::Initialize;
         if introduces && status.is_success() {
@@ -138,8 +144,12 @@ impl Bridge {
         }
         match form(&response) {
             Form::Json => {
-                let body = self.whole(response).await?;
-                let answered = self.pass(body.as_ref(), Some(key), introduces).await;
+                let answered = if shape.newer.is_some() {
+                    self.values(response, key, shape).await?
+                } else {
+                    let body = self.whole(response).await?;
+                    self.pass(body.as_ref(), Some(key), introduces).await
+                };
                 match (answered, status.is_success()) {
                     (true, _) => Ok(()),
                     (false, true) => Err(Fault::Unanswered),
@@ -147,9 +157,53 @@ impl Bridge {
                 }
             }
             _ if !status.is_success() => Err(self.refused(status)),
-            Form::Events => self.answer_in_stream(response, key, introduces).await,
+            Form::Events if shape.newer.is_some() => {
+                // There are no streams that go on in another.
+                let end = self.stream(response, Some(key), Some(shape)).await?;
+                end.answered.then_some(()).ok_or(Fault::Unanswered)
+            }
+            Form::Events => self.answer_in_stream(response, key, shape).await,
             Form::Other => Err(Fault::Form),
         }
+    }
+
+    /// The values of a JSON body, passed on as they come; whether one answers `key`.
+    async fn values(
+        &self,
+        response: Response<Incoming>,
+        key: &Key,
+        shape: &Shape,
+    ) -> Result<bool, Fault> {
+        let mut body = response.into_body();
+        let mut pieces = Pieces::default();
+        let mut answered = false;
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| Fault::Broken(deepest(&error)))?;
+            let Ok(piece) = frame.into_data() else {
+                continue;
+            };
+            for value in pieces.feed(&piece) {
+                answered |= self.pass_newer(&value, key, shape).await;
+            }
+            if pieces.len() > self.limit {
+                return Err(Fault::TooLong);
+            }
+        }
+        if let Some(rest) = pieces.rest() {
+            answered |= self.pass_newer(&rest, key, shape).await;
+        }
+        Ok(answered)
+    }
+
+    /// Passes a message of the newer version on; whether it answers `key`.
+    async fn pass_newer(&self, line: &[u8], key: &Key, shape: &Shape) -> bool {
+        if shape.lists {
+            let mut frames = self.frames.borrow_mut();
+            if let Some(result) = frames.read(line).ok().and_then(|frame| frame.result) {
+                self.repeats.borrow_mut().note(result);
+            }
+        }
+        self.pass(line, Some(key), false).await
     }
 
     async fn whole(&self, response: Response<Incoming>) -> Result<Vec<u8>, Fault> {
@@ -166,9 +220,9 @@ impl Bridge {
         &self,
         response: Response<Incoming>,
         key: &Key,
-        introduces: bool,
+        shape: &Shape,
     ) -> Result<(), Fault> {
-        let mut end = self.stream(response, Some(key), introduces).await?;
+        let mut end = self.stream(response, Some(key), Some(shape)).await?;
         for _ in 0..MAX_RESUMES {
             if end.answered {
                 return Ok(());
@@ -181,7 +235,7 @@ impl Bridge {
             if !response.status().is_success() || form(&response) != Form::Events {
                 break;
             }
-            end = self.stream(response, Some(key), introduces).await?;
+            end = self.stream(response, Some(key), Some(shape)).await?;
             end.last_id.get_or_insert(last_id);
         }
         if end.answered {
@@ -195,8 +249,10 @@ impl Bridge {
         &self,
         response: Response<Incoming>,
         key: Option<&Key>,
-        introduces: bool,
+        shape: Option<&Shape>,
     ) -> Result<StreamEnd, Fault> {
+        let introduces = shape.is_some_and(|shape| shape.kind == Kind::Initialize);
+        let newer = shape.filter(|shape| shape.newer.is_some()).zip(key);
         let mut body = response.into_body();
         let mut reader = EventReader::new(self.limit);
         let mut answered = false;
@@ -215,7 +271,11 @@ impl Bridge {
             };
             let events = reader.feed(&piece).map_err(|_| Fault::TooLong)?;
             for event in events {
-                answered |= self.pass(&one_line(&event.data), key, introduces).await;
+                let line = one_line(&event.data);
+                answered |= match newer {
+                    Some((shape, key)) => self.pass_newer(&line, key, shape).await,
+                    None => self.pass(&line, key, introduces).await,
+                };
             }
         }
         let last_id = reader.last_id.as_deref();
@@ -280,7 +340,7 @@ impl Bridge {
                         return;
                     }
                     listened = true;
-                    match self.stream(response, None, false).await {
+                    match self.stream(response, None, None).await {
                         Ok(end) => {
                             last_id = end.last_id.or(last_id);
                             retry = end.retry;
@@ -330,7 +390,7 @@ fn form(response: &Response<Incoming>) -> Form {
 }
 
 /// Line breaks stand between the parts of a JSON text, never in them.
-fn one_line(text: &[u8]) -> Vec<u8> {
+pub(super) fn one_line(text: &[u8]) -> Vec<u8> {
     let space = |byte: &u8| match byte {
         b'\n' | b'\r' => b' ',
         byte => *byte,

@@ -5,7 +5,11 @@
 
 mod bridge;
 mod exchange;
+mod head;
+mod pieces;
 mod sse;
+
+pub(super) use head::{Repeats, decoded};
 
 use super::stop::Stop;
 use super::unix::{Input, Output};
@@ -21,6 +25,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::future::Future;
 use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::io::{duplex, split};
 use tokio::sync::Notify;
@@ -31,14 +36,18 @@ use url::Url;
 const PIPE: usize = 64 * 1024;
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(10);
+/// Connections to one server that are kept while nobody needs them, for half a minute.
+const MAX_IDLE: usize = 64;
 /// Headers that the transport sets itself.
-const RESERVED: [&str; 10] = [
+const RESERVED: [&str; 12] = [
     "accept",
     "connection",
     "content-length",
     "content-type",
     "host",
     "last-event-id",
+    "mcp-method",
+    "mcp-name",
     "mcp-protocol-version",
     "mcp-session-id",
     "transfer-encoding",
@@ -50,6 +59,9 @@ const RESERVED: [&str; 10] = [
 pub struct HttpServer {
     uri: Uri,
     headers: HeaderMap,
+    /// All conversations with it take their connections from here: each needs one only for
+    /// as long as a request takes, and what belongs together is told by sessions.
+    pool: Arc<OnceLock<HttpClient>>,
 }
 
 impl fmt::Debug for HttpServer {
@@ -85,7 +97,7 @@ impl HttpServer {
         for (name, value) in headers {
             let header = HeaderName::try_from(name.as_str())
                 .map_err(|_| format!("`headers`: {name:?} is no name of a header"))?;
-            if RESERVED.contains(&header.as_str()) {
+            if RESERVED.contains(&header.as_str()) || header.as_str().starts_with(head::PARAM) {
                 return Err(format!(
                     "`headers`: `{header}` is set by the transport: remove it"
                 ));
@@ -96,7 +108,11 @@ impl HttpServer {
             value.set_sensitive(true);
             map.append(header, value);
         }
-        Ok(Self { uri, headers: map })
+        Ok(Self {
+            uri,
+            headers: map,
+            pool: Arc::default(),
+        })
     }
 
     /// A request with the headers of this server.
@@ -126,7 +142,7 @@ fn client() -> HttpClient {
     builder
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(Duration::from_secs(30))
-        .pool_max_idle_per_host(16);
+        .pool_max_idle_per_host(MAX_IDLE);
     builder.build(connector(tcp))
 }
 
@@ -139,8 +155,6 @@ fn connector(tcp: HttpConnector) -> Connect {
 #[cfg(feature = "tls")]
 fn connector(mut tcp: HttpConnector) -> Connect {
     use rustls::{ClientConfig, RootCertStore};
-    use std::sync::OnceLock;
-
     // Reading the authorities takes a while, and they do not change. Without any, no
     // server is trusted.
     static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
@@ -172,7 +186,8 @@ impl Remote {
         let (near, far) = duplex(PIPE);
         let ((output, input), (lines, answers)) = (split(near), split(far));
         let hurry = Rc::new(Notify::new());
-        let bridge = Bridge::new(server.clone(), client(), max_message);
+        let client = server.pool.get_or_init(client).clone();
+        let bridge = Bridge::new(server.clone(), client, max_message);
         let why = bridge.why();
         let task = tokio::task::spawn_local(bridge.run(lines, answers, Rc::clone(&hurry)));
         let remote = Self { task, hurry, why };

@@ -86,8 +86,19 @@ fn the_text_copy_of_structured_content_is_labelled_as_that_is() {
         }),
     );
     assert_eq!(ask(&provenance, ATTACKER), "o");
-    assert_eq!(ask(&provenance, "me@corp.com"), "t");
+    // What vouches is the structured content, and the text only repeats it.
+    assert_eq!(ask(&provenance, "me@corp.com"), "to");
     assert_eq!(ask(&provenance, "x@body.example"), "u");
+    // Where the structured content is a text as well, whoever wrote it wrote that.
+    let text = content.to_string();
+    let provenance = after(
+        &labels,
+        &json!({
+            "content": [{"type": "text", "text": text}],
+            "structuredContent": {"result": text},
+        }),
+    );
+    assert_eq!(ask(&provenance, "me@corp.com"), "ou");
 }
 
 #[test]
@@ -115,7 +126,7 @@ fn duplicate_members_and_long_numbers_of_a_text_are_recorded() {
 }
 
 #[test]
-fn member_names_are_text_with_the_label_of_their_object() {
+fn member_names_have_the_label_of_their_object_and_never_vouch() {
     let labels = labels(
         Label::Untrusted,
         vec![
@@ -130,7 +141,7 @@ fn member_names_are_text_with_the_label_of_their_object() {
             "people": {"bob@people.example": 1, ATTACKER: 2},
         }),
     );
-    assert_eq!(ask(&provenance, "eve@corp.com"), "t");
+    assert_eq!(ask(&provenance, "eve@corp.com"), "o");
     assert_eq!(ask(&provenance, "bob@people.example"), "u");
     assert_eq!(ask(&provenance, ATTACKER), "u");
     assert_eq!(

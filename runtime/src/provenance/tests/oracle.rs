@@ -37,11 +37,7 @@ impl Oracle {
     fn finds(&self, destination: &str, label: Label) -> bool {
         if label == Label::Trusted {
             let plain = !destination.contains(char::is_control) && !destination.is_empty();
-            return plain
-                && self
-                    .trusted
-                    .iter()
-                    .any(|t| t.eq_ignore_ascii_case(destination));
+            return plain && self.trusted.iter().any(|t| t == destination);
         }
         let mut folded = String::new();
         text::fold(destination, &mut folded);

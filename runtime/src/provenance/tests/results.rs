@@ -115,3 +115,55 @@ fn too_deep_a_value_leaves_the_record_incomplete() {
     let evidence = provenance.evidence(ATTACKER, &mut Scratch::default());
     assert!(evidence.untrusted.is_none() && evidence.incomplete);
 }
+
+#[test]
+fn split_values_are_found_wherever_their_parts_meet() {
+    let found = |content: Value| {
+        let provenance = unlabelled(&json!({"structuredContent": content}));
+        ask(&provenance, ATTACKER)
+    };
+    let (head, tail) = ATTACKER.split_at(7);
+    assert_eq!(found(json!([head, tail])), "u");
+    assert_eq!(found(json!([head, tail, true])), "u");
+    assert_eq!(found(json!([{"x": 1}, head, tail, null])), "u");
+    // Far behind what one piece holds, and on the edge of one.
+    for before in [100, 255, 256, 257, 300, 600] {
+        let mut parts: Vec<String> = (0..before).map(|n| format!("{n:01024}")).collect();
+        parts.extend([head.to_owned(), tail.to_owned()]);
+        assert_eq!(found(json!(parts)), "u", "{before}");
+    }
+}
+
+#[test]
+fn names_of_unknown_members_of_a_block_are_recorded() {
+    for kind in ["text", "image", "resource_link", "resource", "zzz"] {
+        let mut block = json!({"type": kind, "text": "x"});
+        block[ATTACKER] = json!(1);
+        let provenance = unlabelled(&json!({"content": [block]}));
+        assert_eq!(ask(&provenance, ATTACKER), "u", "{kind}");
+    }
+}
+
+#[test]
+fn hosts_and_numbers_are_found_in_more_spellings() {
+    for (text, destination) in [
+        (
+            "<a href=\"//evil.example/x\">here</a>",
+            "https://evil.example/?q=1",
+        ),
+        ("[x](//evil.example/x)", "https://evil.example/?q=1"),
+        ("http://[2001:db8::bad]/x", "http://[2001:db8::bad]/?q=s"),
+        ("http://u@[2001:db8::bad]:8080/x", "[2001:db8::bad]:99"),
+        ("call +49\u{2013}30\u{2013}1234567", "+49301234567"),
+        ("call 555 - 123 - 4567", "5551234567"),
+        (
+            "account DE89\u{2011}3704\u{2011}0044\u{2011}0532\u{2011}0130\u{2011}00",
+            "DE89370400440532013000",
+        ),
+        ("call 555\u{2212}123\u{b7}4567", "5551234567"),
+        ("call 555_123_4567", "(555) 123-4567"),
+    ] {
+        let provenance = unlabelled(&json!({"content": [{"type": "text", "text": text}]}));
+        assert_eq!(ask(&provenance, destination), "u", "{text}");
+    }
+}

@@ -2,19 +2,22 @@
 
 use super::super::super::board::Board;
 use super::super::super::id;
-use super::super::super::link::Endpoint;
+use super::super::super::interpreter::Order;
+use super::super::super::link::{Endpoint, Reach};
 use super::super::super::log::{note, quoted, visible};
 use super::super::super::mediator::{Office, Settings};
 use super::super::super::metrics::Metrics;
 use super::super::super::reload::{Change, Changes, Watcher, changes};
-use super::super::{Patience, Switchboard, serve, switchboard};
+use super::super::{Patience, Switchboard, reached, serve, switchboard};
 use super::guard::Guard;
 use super::modern::Modern;
 use super::seat::Seat;
 use super::{Limits, Opener};
 use crate::conversation_id;
+use bouncer_runtime::audit::Audit;
 use bouncer_runtime::plan::Plan;
 use bouncer_runtime::tools::Lock;
+use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -33,7 +36,8 @@ pub(super) struct Hall {
     pub settings: Settings,
     open: Opener,
     judging: RefCell<Judging>,
-    servers: Vec<(String, Endpoint)>,
+    /// For clients with sessions, and for those without.
+    servers: [Vec<(String, Reach)>; 2],
     patience: Patience,
     metrics: Metrics,
     board: Option<Board>,
@@ -51,6 +55,33 @@ pub(super) struct Hall {
 pub(super) struct Judging {
     pub plan: Plan,
     pub lock: Option<Lock>,
+    /// Where is logged what belongs to no conversation.
+    pub audit: Audit,
+}
+
+impl Judging {
+    /// Takes a change over for conversations to come. Gives the word for it, the sentence
+    /// and what else a line of the log has.
+    fn take(&mut self, change: &Change) -> (&'static str, String, Vec<(&'static str, Value)>) {
+        match change {
+            Change::Plan(plan) => {
+                let (before, now) = (self.plan.short_digest(), plan.short_digest());
+                self.plan = (**plan).clone();
+                self.audit.set_plan(&now);
+                let why = format!("plan {now} judges from now on, in the place of {before}");
+                ("reloaded", why, vec![("before", before.into())])
+            }
+            Change::Lock(lock) => {
+                let why = format!("{} accepted tools were read anew", lock.tools.len());
+                self.lock = Some(lock.clone());
+                ("reloaded", why, Vec::new())
+            }
+            Change::Failed(why) => {
+                let why = format!("{why}; what was in force before goes on");
+                ("reload_failed", why, Vec::new())
+            }
+        }
+    }
 }
 
 /// Why there is no conversation.
@@ -74,6 +105,10 @@ impl Hall {
         (settings, patience): (Settings, Patience),
         (metrics, board): (Metrics, Option<Board>),
     ) -> Self {
+        let servers = [
+            reached(servers.clone(), &settings, Order::OlderFirst),
+            reached(servers, &settings, Order::NewerFirst),
+        ];
         Self {
             guard,
             limits,
@@ -129,6 +164,12 @@ impl Hall {
             let opened = (self.open)(&name, &judging.plan).map_err(|why| failed(&why))?;
             (opened, judging.lock.clone())
         };
+        let [older_first, newer_first] = &self.servers;
+        let servers = if modern.is_some() {
+            newer_first
+        } else {
+            older_first
+        };
         let Switchboard {
             front,
             connectors,
@@ -142,10 +183,12 @@ impl Hall {
                 self.metrics.clone(),
                 opened.place,
             ),
-            self.servers.clone(),
+            servers.clone(),
             &self.settings,
             &self.patience,
         );
+        let modern = modern.map(|modern| modern.told_by(&front.abouts));
+        front.tells_abouts.set(modern.is_some());
         let (watcher, changes) = changes();
         self.watchers.borrow_mut().push(watcher);
         let metrics = self.metrics.clone();
@@ -179,24 +222,32 @@ impl Hall {
     /// Takes over changes for all conversations, and for those to come.
     pub(super) async fn follow(&self, mut changes: Changes) {
         while let Some(change) = changes.next().await {
-            match &change {
-                Change::Plan(plan) => {
-                    self.metrics.plan(&plan.short_digest());
-                    if let Some(board) = &self.board {
-                        board.set_plan((**plan).clone());
-                    }
-                    self.judging.borrow_mut().plan = (**plan).clone();
-                }
-                Change::Lock(lock) => self.judging.borrow_mut().lock = Some(lock.clone()),
-                Change::Failed(why) => {
-                    note(format_args!("{}", visible(why)));
-                    if let Some(board) = &self.board {
-                        board.set_failure(why);
-                    }
+            if let Some(board) = &self.board {
+                match &change {
+                    Change::Plan(plan) => board.set_plan((**plan).clone()),
+                    Change::Failed(why) => board.set_failure(why),
+                    Change::Lock(_) => {}
                 }
             }
+            let judging = &mut *self.judging.borrow_mut();
+            let (word, why, more) = judging.take(&change);
+            self.metrics.plan(&judging.plan.short_digest());
             let told = |watcher: &Watcher| watcher.report(change.clone());
             self.watchers.borrow_mut().retain(told);
+            if !self.watchers.borrow().is_empty() {
+                // Each conversation says so, and writes it down.
+                continue;
+            }
+            note(format_args!("{}", visible(&why)));
+            self.metrics.reload(word == "reloaded");
+            if let Err(error) = judging.audit.event(word, &why, &more) {
+                self.metrics.audit_error();
+                let error = error.to_string();
+                note(format_args!(
+                    "the audit log cannot be written: {}",
+                    visible(&error)
+                ));
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 //! of its own.
 //!
 //! A conversation belongs to whoever opened it. It has its own provenance, budgets and
-//! approvals, and its own connections to the servers, so that nothing of one is ever
+//! approvals, and its own sessions with the servers, so that nothing of one is ever
 //! seen by another.
 
 mod answers;
@@ -14,8 +14,10 @@ mod seat;
 mod serving;
 mod stateless;
 mod stream;
+mod tls;
 pub(super) mod tokens;
 
+pub use tls::TlsFiles;
 pub use tokens::Tokens;
 
 use super::super::board::{Board, Place};
@@ -37,6 +39,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
+use tls::Tls;
 use tokio::task::{LocalSet, spawn_local};
 
 /// Where the gateway listens, and to whom.
@@ -44,6 +47,8 @@ use tokio::task::{LocalSet, spawn_local};
 pub struct Listen {
     /// The address; port 0 takes one that is free.
     pub address: SocketAddr,
+    /// What is shown to agents that speak TLS; without it, plain HTTP is spoken.
+    pub tls: Option<TlsFiles>,
     /// Who may come. Without any, everybody who reaches a loopback address.
     pub tokens: Tokens,
     /// Host names, besides those of this machine for itself, that requests may be for.
@@ -113,6 +118,8 @@ pub struct HttpGateway {
     pub plan: Plan,
     /// Opens what a new conversation needs.
     pub open: Opener,
+    /// Where is logged what belongs to no conversation.
+    pub audit: Audit,
     /// The accepted tools, if they are locked.
     pub lock: Option<Lock>,
     /// The servers by their names, and how they are reached.
@@ -150,6 +157,9 @@ impl HttpGateway {
             );
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
+        let tls = self.listen.tls.clone().map(Tls::open).transpose();
+        let tls = tls.map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
+        let tls = tls.map(Rc::new);
         let listener = std::net::TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -173,16 +183,20 @@ impl HttpGateway {
                 Judging {
                     plan: self.plan,
                     lock: self.lock,
+                    audit: self.audit,
                 },
                 self.servers,
                 (self.settings, self.patience),
                 (self.metrics, self.board),
             ));
+            if let (Some(tls), Some(_)) = (&tls, &self.changes) {
+                spawn_local(Rc::clone(tls).follow());
+            }
             if let Some(changes) = self.changes {
                 let hall = Rc::clone(&hall);
                 spawn_local(async move { hall.follow(changes).await });
             }
-            serving::serve(hall, listener, told).await
+            serving::serve(hall, listener, tls, told).await
         });
         runtime.shutdown_background();
         code

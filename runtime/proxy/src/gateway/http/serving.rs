@@ -3,6 +3,7 @@
 use super::super::super::log::note;
 use super::hall::Hall;
 use super::requests::handle;
+use super::tls::Tls;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -13,6 +14,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{JoinSet, spawn_local};
@@ -26,12 +28,18 @@ const MAX_HEADERS: usize = 64;
 const LAST: Duration = Duration::from_secs(1);
 
 /// Serves until `told` resolves; gives the exit code.
-pub(super) async fn serve<F>(hall: Rc<Hall>, listener: TcpListener, told: F) -> io::Result<u8>
+pub(super) async fn serve<F>(
+    hall: Rc<Hall>,
+    listener: TcpListener,
+    tls: Option<Rc<Tls>>,
+    told: F,
+) -> io::Result<u8>
 where
     F: Future<Output = u8>,
 {
     let address = listener.local_addr()?;
-    note(format_args!("listening at http://{address}/mcp"));
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    note(format_args!("listening at {scheme}://{address}/mcp"));
     let mut told = pin!(told);
     let over = watch::Sender::new(false);
     let mut connections = JoinSet::new();
@@ -40,7 +48,13 @@ where
         async move { hall.sweep().await }
     });
     let code = {
-        let mut accept = pin!(accept(&hall, &listener, &mut connections, &over));
+        let mut accept = pin!(accept(
+            &hall,
+            &listener,
+            tls.as_ref(),
+            &mut connections,
+            &over
+        ));
         let code = tokio::select! {
             code = told.as_mut() => code,
             never = accept.as_mut() => match never {},
@@ -67,6 +81,7 @@ where
 async fn accept(
     hall: &Rc<Hall>,
     listener: &TcpListener,
+    tls: Option<&Rc<Tls>>,
     connections: &mut JoinSet<()>,
     over: &watch::Sender<bool>,
 ) -> Infallible {
@@ -82,6 +97,7 @@ async fn accept(
                 connections.spawn_local(connection(
                     Rc::clone(hall),
                     stream,
+                    tls.cloned(),
                     over.subscribe(),
                     place,
                 ));
@@ -98,11 +114,31 @@ async fn accept(
 async fn connection(
     hall: Rc<Hall>,
     stream: TcpStream,
-    mut over: watch::Receiver<bool>,
+    tls: Option<Rc<Tls>>,
+    over: watch::Receiver<bool>,
     _place: OwnedSemaphorePermit,
 ) {
     // Small answers are not to wait for more.
     let _ = stream.set_nodelay(true);
+    let Some(tls) = tls else {
+        return speak(hall, stream, over).await;
+    };
+    let mut ends = over.clone();
+    let shaken = tokio::select! {
+        shaken = timeout(hall.limits.reading, tls.accept(stream)) => shaken,
+        _ = ends.wait_for(|over| *over) => return,
+    };
+    // Who speaks no TLS, or takes too long over it, is hung up on.
+    if let Ok(Some(stream)) = shaken {
+        speak(hall, stream, over).await;
+    }
+}
+
+/// Speaks HTTP over a connection.
+async fn speak<S>(hall: Rc<Hall>, stream: S, mut over: watch::Receiver<bool>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + 'static,
+{
     let reading = hall.limits.reading;
     let service = service_fn(move |request| {
         let hall = Rc::clone(&hall);

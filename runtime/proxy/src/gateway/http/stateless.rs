@@ -2,13 +2,15 @@
 
 use super::super::super::denial::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
 use super::super::super::envelope::{FromClient, Id};
+use super::super::super::era::MISSING_CAPABILITY;
 use super::super::super::frame::{FrameReader, text};
 use super::super::hello::VERSIONS;
+use super::super::splice::member;
 use super::answers::{self, Answer};
 use super::hall::{Hall, NoSeat};
 use super::modern::{
     Again, Facts, MODERN, Modern, Refusal, UNSUPPORTED_VERSION, Wrong, discovered, raw_token,
-    respell,
+    repeats_agree, respell,
 };
 use super::requests::{SOON, Stop, no_seat};
 use super::seat::Seat;
@@ -200,8 +202,13 @@ async fn request(
     let plain: Map<String, Value> = params
         .and_then(|raw| serde_json::from_slice(raw).ok())
         .unwrap_or_default();
+    if facts.method == "tools/call"
+        && let Err(wrong) = repeats_agree(&modern.repeats.borrow(), asked.headers, &plain)
+    {
+        return Ok(turned_away(id, &wrong));
+    }
     let digest = digest(&facts.method, &plain);
-    if plain.contains_key("requestState") || plain.contains_key("inputResponses") {
+    if plain.contains_key("requestState") {
         let nothing = Map::new();
         let state = plain.get("requestState").and_then(Value::as_str);
         let responses = plain.get("inputResponses");
@@ -236,7 +243,12 @@ async fn request(
     }
     let inner = modern.next_id();
     let raw = json!(inner).to_string();
-    let Some(line) = respell(asked.line, id.raw, token, raw.as_bytes()) else {
+    // Replies to what nobody asked are left out.
+    let replies = params.and_then(|params| {
+        let [replies] = frames.members(params, ["inputResponses"]).ok()?;
+        member(params, replies?)
+    });
+    let Some(line) = respell(asked.line, id.raw, token, raw.as_bytes(), replies) else {
         let why = "the message cannot be rewritten";
         let status = StatusCode::OK;
         return Ok(answers::error(status, Some(id.raw), INTERNAL_ERROR, why));
@@ -275,17 +287,18 @@ async fn wait(frames: &mut FrameReader, mut receiver: Receiver, id: &Id<'_>) -> 
 /// An answer that was kept, under the id of the request that fetches it.
 fn respelled(frames: &mut FrameReader, line: &[u8], id: &Id<'_>) -> Answer {
     let old = frames.read(line).ok().and_then(|frame| frame.id);
-    let line = old.and_then(|old| respell(line, old, None, id.raw));
+    let line = old.and_then(|old| respell(line, old, None, id.raw, None));
     let line = line.unwrap_or_default();
     answers::json(status(frames, &line), line)
 }
 
-/// Methods that do not exist have a status of their own.
+/// Some errors have a status of their own.
 fn status(frames: &mut FrameReader, line: &[u8]) -> StatusCode {
     let error = frames.read(line).ok().and_then(|frame| frame.error);
     let code = error.and_then(|error| frames.members(error, ["code"]).ok()?[0]);
-    match code.map(|code| code == METHOD_NOT_FOUND.to_string().as_bytes()) {
-        Some(true) => StatusCode::NOT_FOUND,
+    match code.and_then(|code| serde_json::from_slice(code).ok()) {
+        Some(METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        Some(MISSING_CAPABILITY) => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
     }
 }

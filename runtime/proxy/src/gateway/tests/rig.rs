@@ -37,6 +37,7 @@ impl Connector for Wire {
             input: Box::pin(input),
             output: Box::pin(output),
             far: Far::Nobody,
+            questions: Default::default(),
         })
     }
 }

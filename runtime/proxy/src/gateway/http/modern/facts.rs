@@ -5,31 +5,22 @@
 //! else than who reads the body.
 
 use super::super::super::super::denial::INVALID_PARAMS;
+use super::super::super::super::era::{
+    CAPABILITIES_META, CLIENT_META, HEADER_MISMATCH, LEVEL_META, MODERN, ROUNDS,
+    UNSUPPORTED_VERSION, VERSION_META,
+};
 use super::super::super::super::frame::{FrameReader, text};
 use super::super::guard::only;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use crate::remote::{Repeats, decoded};
 use hyper::header::{HeaderMap, HeaderName};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-/// The version of the protocol that has no sessions.
-pub(in super::super) const MODERN: &str = "2026-07-28";
-
-pub(super) const VERSION_META: &str = "io.modelcontextprotocol/protocolVersion";
-const CAPABILITIES_META: &str = "io.modelcontextprotocol/clientCapabilities";
-const CLIENT_META: &str = "io.modelcontextprotocol/clientInfo";
-const LEVEL_META: &str = "io.modelcontextprotocol/logLevel";
 /// Where a client says which of its conversations a request belongs to.
 const CONVERSATION_META: &str = "bouncer/conversation";
 
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
-
-/// Headers and body do not agree.
-const HEADER_MISMATCH: i32 = -32020;
-/// A version that is not spoken.
-pub(in super::super) const UNSUPPORTED_VERSION: i32 = -32022;
 
 /// The longest name of a conversation.
 const MAX_CONVERSATION: usize = 128;
@@ -180,10 +171,7 @@ impl Facts {
 
     /// Whether the answer may be a question.
     fn takes_rounds(&self) -> bool {
-        matches!(
-            self.method.as_str(),
-            "tools/call" | "prompts/get" | "resources/read"
-        )
+        ROUNDS.contains(&self.method.as_str())
     }
 
     /// Whether results may be kept by clients, and have to say how long.
@@ -197,6 +185,22 @@ impl Facts {
                 | "resources/read"
         )
     }
+}
+
+/// Holds the headers of a call against its arguments, as far as its tool is known.
+pub(in super::super) fn repeats_agree(
+    repeats: &Repeats,
+    headers: &HeaderMap,
+    params: &Map<String, Value>,
+) -> Result<(), Wrong> {
+    let nothing = Value::Null;
+    let tool = params.get("name").and_then(Value::as_str);
+    let arguments = params.get("arguments").unwrap_or(&nothing);
+    let checked = repeats.check(tool.unwrap_or_default(), arguments, headers);
+    checked.or_else(|name| {
+        let why = format!("the header `{name}` does not agree with the arguments");
+        wrong(HEADER_MISMATCH, why)
+    })
 }
 
 /// Holds a header against what the body says.
@@ -214,14 +218,10 @@ fn agree(
             ),
         );
     };
-    let header = match header.strip_prefix("=?base64?").filter(|_| encoded) {
-        Some(rest) => {
-            let text = rest
-                .strip_suffix("?=")
-                .and_then(|coded| STANDARD.decode(coded).ok());
-            text.and_then(|text| String::from_utf8(text).ok())
-        }
-        None => Some(header.to_owned()),
+    let header = if encoded {
+        decoded(header)
+    } else {
+        Some(header.to_owned())
     };
     if header.is_some() && header.as_deref() == body {
         return Ok(());

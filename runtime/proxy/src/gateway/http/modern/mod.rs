@@ -8,17 +8,26 @@ mod facts;
 mod results;
 mod rounds;
 
-pub(super) use facts::{Facts, MODERN, UNSUPPORTED_VERSION, Wrong, version};
+pub(super) use super::super::super::era::{MODERN, UNSUPPORTED_VERSION};
+pub(super) use facts::{Facts, Wrong, repeats_agree, version};
 pub(super) use results::discovered;
 pub(super) use rounds::{Again, Modern, Refusal};
 
 use super::super::super::frame::FrameReader;
 use super::super::splice::splice;
 
-/// A message with other parts: its id, and its progress token, if it has one.
-pub(super) fn respell(line: &[u8], id: &[u8], token: Option<&[u8]>, new: &[u8]) -> Option<Vec<u8>> {
+/// A message with other parts: its id, and its progress token, if it has one; and without
+/// one that is to go.
+pub(super) fn respell<'a>(
+    line: &'a [u8],
+    id: &'a [u8],
+    token: Option<&'a [u8]>,
+    new: &[u8],
+    without: Option<&'a [u8]>,
+) -> Option<Vec<u8>> {
     let mut edits = vec![(id, new.to_vec())];
     edits.extend(token.map(|token| (token, new.to_vec())));
+    edits.extend(without.map(|part| (part, Vec::new())));
     splice(line, edits)
 }
 

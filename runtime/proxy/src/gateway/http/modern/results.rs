@@ -1,6 +1,8 @@
 //! What results of the protocol without sessions have that earlier ones do not.
 
-use super::super::super::super::frame::FrameReader;
+use super::super::super::super::denial;
+use super::super::super::super::era::COMPLETE;
+use super::super::super::super::frame::{FrameReader, text};
 use super::facts::Facts;
 use crate::gateway::splice::splice;
 use serde_json::{Value, json};
@@ -17,7 +19,21 @@ pub(super) fn answer(
     let Some(result) = frame.result else {
         return splice(line, vec![(raw_id, id.to_vec())]);
     };
+    let [kind] = frames.members(result, ["resultType"]).unwrap_or_default();
+    if kind.is_some_and(|kind| text(kind).as_deref() != Some(COMPLETE)) {
+        // What servers ask for comes as requests of theirs, never as a result.
+        let why = "the server's answer is of a kind that is not known";
+        return Some(denial::error(id, denial::INTERNAL_ERROR, why, None));
+    }
     let mut edits = vec![(raw_id, id.to_vec())];
+    if facts.is_cacheable() {
+        // What is kept elsewhere, and taken for another conversation, would not be recorded
+        // there.
+        let kept = frames.members(result, ["ttlMs", "cacheScope"]);
+        let [ttl, scope] = kept.unwrap_or_default();
+        edits.extend(ttl.map(|raw| (raw, b"0".to_vec())));
+        edits.extend(scope.map(|raw| (raw, br#""private""#.to_vec())));
+    }
     if result.starts_with(b"{") {
         let added = additions(frames, result, facts)?;
         let (brace, _) = result.split_at(1);
@@ -130,8 +146,14 @@ mod tests {
             r#"{"id":"m1","result":{"resultType":"complete","ttlMs":5,"cacheScope":"public","_meta":{}}}"#,
             "tools/list",
         );
-        assert_eq!(full["result"]["ttlMs"], 5);
+        assert_eq!(full["result"]["ttlMs"], 0);
+        assert_eq!(full["result"]["cacheScope"], "private");
         assert_eq!(full["result"]["_meta"], json!({}));
+        for kind in [r#""input_required""#, r#""task""#, "1"] {
+            let line = format!(r#"{{"id":"m1","result":{{"resultType":{kind},"content":[]}}}}"#);
+            let other = given(&line, "tools/call");
+            assert_eq!(other["error"]["code"], -32603, "{other}");
+        }
         let error = given(
             r#"{"id":"m1","error":{"code":1,"message":"x"}}"#,
             "tools/list",

@@ -11,7 +11,10 @@ use super::super::seat::Seat;
 use super::super::stream::{self, Receiver, Sender};
 use super::facts::Facts;
 use super::results;
+use crate::gateway::front::{About, Abouts};
+use crate::gateway::routes::number;
 use crate::gateway::splice::splice;
+use crate::remote::Repeats;
 use serde_json::{Map, Value, json};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -47,8 +50,7 @@ struct Open {
 /// A request whose client is asked something.
 struct Parked {
     key: Key,
-    /// What is asked: the name, how the asker spelled its id, and the request.
-    questions: Vec<(String, Vec<u8>, Value)>,
+    questions: Vec<Question>,
     /// The answer, if it came first.
     answer: Option<Vec<u8>>,
 }
@@ -72,7 +74,16 @@ pub(in super::super) struct Modern {
     pub introduction: OnceCell<Value>,
     /// How long a client has to reply.
     patience: Duration,
+    /// What questions are about, where that is known.
+    abouts: Abouts,
+    /// What calls have to say in headers, as far as the client has listed tools.
+    pub repeats: RefCell<Repeats>,
+    /// Questions that were asked together, until all have come.
+    gathered: RefCell<HashMap<Key, Vec<Question>>>,
 }
+
+/// What is asked: the name, how the asker spelled its id, and the request.
+type Question = (String, Vec<u8>, Value);
 
 /// What a reply leads to.
 pub(in super::super) enum Again {
@@ -105,6 +116,17 @@ impl Modern {
             level: RefCell::default(),
             introduction: OnceCell::new(),
             patience: patience + LATE,
+            abouts: Abouts::default(),
+            repeats: RefCell::default(),
+            gathered: RefCell::default(),
+        }
+    }
+
+    /// The same, with what is known of the questions that come.
+    pub(in super::super) fn told_by(self, abouts: &Abouts) -> Self {
+        Self {
+            abouts: Rc::clone(abouts),
+            ..self
         }
     }
 
@@ -168,6 +190,7 @@ impl Modern {
             if modern.open.borrow_mut().remove(&key).is_none() {
                 return;
             }
+            modern.gathered.borrow_mut().remove(&key);
             if let (Some(seat), Key::Text(inner)) = (seat.upgrade(), key) {
                 let line = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
                     "params": {"requestId": inner, "reason": "the client hung up"}});
@@ -246,7 +269,7 @@ impl Modern {
         self: &Rc<Self>,
         seat: &Rc<Seat>,
         key: Key,
-        questions: Vec<(String, Vec<u8>, Value)>,
+        questions: Vec<Question>,
     ) -> Option<Vec<u8>> {
         let state = id::secret().ok();
         let state = state.filter(|_| self.parked.borrow().len() < MAX_PARKED);
@@ -365,12 +388,18 @@ impl Modern {
     }
 
     fn on_answer(&self, frames: &mut FrameReader, key: &Key, line: &[u8]) {
+        self.gathered.borrow_mut().remove(key);
         let Some(open) = self.open.borrow_mut().remove(key) else {
             return;
         };
         let Some(answer) = results::answer(frames, line, &open.id, &open.facts) else {
             return;
         };
+        if open.facts.method == "tools/list"
+            && let Some(result) = frames.read(&answer).ok().and_then(|frame| frame.result)
+        {
+            self.repeats.borrow_mut().note(result);
+        }
         if let Some(sender) = open.sender {
             sender.send(answer, true);
         } else if let Some(state) = open.state
@@ -397,6 +426,10 @@ impl Modern {
         let mut request = json!({"method": method});
         if let (Some(params), Some(request)) = (params, request.as_object_mut()) {
             request.insert("params".to_owned(), params);
+        }
+        let about = number(asker).and_then(|number| self.abouts.borrow_mut().remove(&number));
+        if let Some(about) = about {
+            return self.on_related(seat, method, about, (asker.to_vec(), request));
         }
         let question = (self.next_id(), asker.to_vec(), request);
         let newest = |waits: bool| {
@@ -427,9 +460,53 @@ impl Modern {
         if let Some((_, Some(state))) = newest(false)
             && let Some(parked) = self.parked.borrow_mut().get_mut(&state)
         {
-            return parked.questions.push(question);
+            let taken = |name: &str| parked.questions.iter().any(|(other, _, _)| other == name);
+            let (mut name, asker, request) = question;
+            // Servers choose names too: a reply is for one question only.
+            while taken(&name) {
+                name = self.next_id();
+            }
+            return parked.questions.push((name, asker, request));
         }
         decline(seat, &[question]);
+    }
+
+    /// A question of which it is known what it is about. Those that belong together are
+    /// put together.
+    fn on_related(
+        self: &Rc<Self>,
+        seat: &Rc<Seat>,
+        method: &str,
+        About { key, name, of }: About,
+        (asker, request): (Vec<u8>, Value),
+    ) {
+        let question = (name, asker, request);
+        let waits = {
+            let open = self.open.borrow();
+            let open = open.get(&key).filter(|open| open.facts.answers(method));
+            open.and_then(|open| open.sender.as_ref())
+                .is_some_and(Sender::is_open)
+        };
+        if !waits {
+            return decline(seat, &[question]);
+        }
+        let questions = {
+            let mut gathered = self.gathered.borrow_mut();
+            let questions = gathered.entry(key.clone()).or_default();
+            questions.push(question);
+            if questions.len() < of {
+                return;
+            }
+            gathered.remove(&key).unwrap_or_default()
+        };
+        let sender = {
+            let mut open = self.open.borrow_mut();
+            open.get_mut(&key).and_then(|open| open.sender.take())
+        };
+        // Else who asks was told that it is not possible, and the request ends.
+        if let (Some(line), Some(sender)) = (self.park(seat, key, questions), sender) {
+            sender.send(line, true);
+        }
     }
 
     fn on_notification(
@@ -501,7 +578,7 @@ impl Subscription {
 }
 
 /// Tells whoever asks that nobody will reply.
-fn decline(seat: &Seat, questions: &[(String, Vec<u8>, Value)]) {
+fn decline(seat: &Seat, questions: &[Question]) {
     for (_, asker, _) in questions {
         let why = "the client does not reply";
         seat.said

@@ -1,0 +1,32 @@
+//! The words of the protocol's versions that both sides of the proxy use.
+//!
+//! Versions before 2026-07-28 begin with an introduction; from then on every request says
+//! in `_meta` who speaks, and in which version.
+
+/// The version of the protocol that has neither an introduction nor sessions.
+pub(super) const MODERN: &str = "2026-07-28";
+/// Versions of the protocol that have an introduction, newest first.
+pub(super) const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+pub(super) const VERSION_META: &str = "io.modelcontextprotocol/protocolVersion";
+pub(super) const CAPABILITIES_META: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(super) const CLIENT_META: &str = "io.modelcontextprotocol/clientInfo";
+pub(super) const LEVEL_META: &str = "io.modelcontextprotocol/logLevel";
+pub(super) const SERVER_META: &str = "io.modelcontextprotocol/serverInfo";
+pub(super) const SUBSCRIPTION_META: &str = "io.modelcontextprotocol/subscriptionId";
+/// The extension that this proxy does not take part in.
+pub(super) const TASKS: &str = "io.modelcontextprotocol/tasks";
+
+/// Headers and body do not agree.
+pub(super) const HEADER_MISMATCH: i32 = -32020;
+/// The request needs something that the client cannot do.
+pub(super) const MISSING_CAPABILITY: i32 = -32021;
+/// A version that is not spoken.
+pub(super) const UNSUPPORTED_VERSION: i32 = -32022;
+
+/// The kind of result that asks for something first.
+pub(super) const INPUT_REQUIRED: &str = "input_required";
+/// The kind of result that is one.
+pub(super) const COMPLETE: &str = "complete";
+/// Requests whose answer may ask for something first.
+pub(super) const ROUNDS: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];

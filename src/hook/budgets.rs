@@ -1,0 +1,51 @@
+//! Budgets that hooks count together with others. Each use of a tool is counted once,
+//! however often it is judged.
+
+use bouncer_proxy::SharedBudgets;
+use bouncer_runtime::gate::{Tallied, Tally};
+use std::collections::HashMap;
+
+/// Counts what one hook stands for.
+#[derive(Debug)]
+pub struct Once {
+    budgets: SharedBudgets,
+    /// By key of the tool: what was counted so far.
+    counted: HashMap<String, u64>,
+    /// What is counted already of what is judged again.
+    known: HashMap<String, u64>,
+}
+
+impl Once {
+    /// Nothing is counted yet.
+    #[must_use]
+    pub fn new(budgets: SharedBudgets) -> Self {
+        Self {
+            budgets,
+            counted: HashMap::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// Everything is judged again from the start.
+    pub fn again(&mut self) {
+        self.known.clone_from(&self.counted);
+    }
+}
+
+impl Tally for Once {
+    fn attempt(&mut self, tool: &str, counts: bool, after: u64, most: usize) -> Option<Tallied> {
+        let known = self
+            .known
+            .get_mut(tool)
+            .filter(|known| counts && **known > 0);
+        if let Some(known) = known {
+            *known -= 1;
+            return self.budgets.attempt(tool, false, after, most);
+        }
+        let counted = self.budgets.attempt(tool, counts, after, most)?;
+        if counts {
+            *self.counted.entry(tool.to_owned()).or_default() += 1;
+        }
+        Some(counted)
+    }
+}
