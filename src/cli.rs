@@ -83,9 +83,9 @@ pub enum Command {
     /// Show the calls that wait, or waited, for a human
     List(ListArgs),
     /// Approve a call that waits for a human
-    Approve(DecideArgs),
+    Approve(ApproveArgs),
     /// Deny a call that waits for a human
-    Deny(DecideArgs),
+    Deny(DenyArgs),
     /// Decide one waiting call after the other, as they come
     Watch(WatchArgs),
     /// Read the audit log, and check that nobody changed it
@@ -437,10 +437,38 @@ pub struct GatewayArgs {
     /// came from [default: the policy's `provenance_limit`, else 64]
     #[arg(long, value_name = "MIB")]
     pub provenance_limit: Option<u32>,
+    /// Let everything through that the policy asks about or denies, and only log what it
+    /// would have said; for writing a policy, not for guarding
+    #[arg(long, conflicts_with = "approvals")]
+    pub observe: bool,
     #[command(flatten)]
     pub budgets: BudgetOptions,
     #[command(flatten)]
     pub listen: ListenArgs,
+    #[command(flatten)]
+    pub page: PageArgs,
+}
+
+/// The page for the human beside a gateway.
+#[derive(Args, Debug)]
+pub struct PageArgs {
+    /// Show a page to approve on, read the log and look at tools and the policy, at this
+    /// loopback address [default: 127.0.0.1:8809]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        num_args = 0..=1,
+        default_missing_value = "127.0.0.1:8809",
+        help_heading = "A page"
+    )]
+    pub ui: Option<String>,
+    /// Where the link to the page is written, readable by you alone [default:
+    /// ~/.bouncer/page-PORT.link]
+    #[arg(long, value_name = "FILE", requires = "ui", help_heading = "A page")]
+    pub ui_link: Option<PathBuf>,
+    /// A name under which a proxy with TLS on this machine hands the page on
+    #[arg(long, value_name = "NAME", requires = "ui", help_heading = "A page")]
+    pub ui_host: Vec<String>,
 }
 
 /// With whom attempts are counted.
@@ -578,7 +606,22 @@ pub enum Standing {
 }
 
 #[derive(Args, Debug)]
-pub struct DecideArgs {
+pub struct ApproveArgs {
+    /// The id, as `list` shows it
+    pub id: String,
+    /// Let the same call through as often as it comes, until its conversation ends, for a
+    /// day at most
+    #[arg(long)]
+    pub for_conversation: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "What was approved and is not used yet can be denied, too; so can an approval for a conversation."
+)]
+pub struct DenyArgs {
     /// The id, as `list` shows it
     pub id: String,
     #[command(flatten)]

@@ -9,8 +9,8 @@ mod output;
 mod progress;
 mod serve;
 mod source;
+mod ui;
 
-use bouncer_proxy::approvals::Choice;
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};
 use std::process::ExitCode;
@@ -49,8 +49,8 @@ fn main() -> ExitCode {
         Command::Hook(args) => cmd::hook::run(&args),
         Command::Pin(args) => cmd::pin::command(args),
         Command::List(args) => cmd::approvals::list(&args),
-        Command::Approve(args) => cmd::approvals::decide(&args, Choice::Approve),
-        Command::Deny(args) => cmd::approvals::decide(&args, Choice::Deny),
+        Command::Approve(args) => cmd::approvals::approve(&args),
+        Command::Deny(args) => cmd::approvals::deny(&args),
         Command::Watch(args) => cmd::approvals::watch(&args),
         Command::Audit(args) => cmd::audit::run(args),
         Command::Inspect(args) => cmd::inspect::run(&args),

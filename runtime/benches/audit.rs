@@ -31,6 +31,7 @@ fn entry(arguments: &[u8]) -> Entry<'_> {
         at: None,
         grounds: None,
         forgotten: 0,
+        approval: None,
         outcome: Outcome::Forwarded,
         latency: Duration::from_micros(40),
     }

@@ -48,6 +48,8 @@ pub enum Kind {
     Bouncer {
         /// The subcommand.
         subcommand: String,
+        /// It only observes its policy.
+        observes: bool,
     },
     /// Reached over the network.
     Remote {
@@ -139,7 +141,11 @@ fn kind(value: &Value) -> Result<Kind, String> {
             },
         });
     }
-    Ok(Kind::Bouncer { subcommand })
+    let observes = launch.args.iter().any(|arg| arg == "--observe");
+    Ok(Kind::Bouncer {
+        subcommand,
+        observes,
+    })
 }
 
 /// An entry with an address; `None` if it has none.

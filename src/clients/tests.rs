@@ -203,7 +203,7 @@ fn what_an_older_init_wrote_is_understood() {
 fn the_kinds_of_entries() {
     let text = r#"{"mcpServers": {
       "a": {"command": "/usr/bin/bouncer", "args": ["serve"]},
-      "b": {"command": "C:\\x\\bouncer.exe", "args": ["gateway"]},
+      "b": {"command": "C:\\x\\bouncer.exe", "args": ["gateway", "--observe"]},
       "c": {"serverUrl": "https://c"},
       "d": {"command": 1}, "e": [], "f": {},
       "g": {"command": "bouncer", "args": ["run", "--"]}}}"#;
@@ -217,10 +217,12 @@ fn the_kinds_of_entries() {
         kinds,
         [
             Kind::Bouncer {
-                subcommand: "serve".into()
+                subcommand: "serve".into(),
+                observes: false,
             },
             Kind::Bouncer {
-                subcommand: "gateway".into()
+                subcommand: "gateway".into(),
+                observes: true,
             },
             Kind::Remote {
                 url: "https://c".into(),

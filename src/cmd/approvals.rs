@@ -1,7 +1,8 @@
 //! `bouncer list`, `approve`, `deny` and `watch`: the human's side of calls that wait.
 
+use super::why;
 use crate::cli::Layers;
-use crate::cli::{DecideArgs, ListArgs, PolicySource, Standing, StoreArgs, WatchArgs};
+use crate::cli::{ApproveArgs, DenyArgs, ListArgs, PolicySource, Standing, StoreArgs, WatchArgs};
 use crate::output::{Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
@@ -70,13 +71,25 @@ pub fn list(args: &ListArgs) -> Outcome {
     Ok(0)
 }
 
-/// Runs `approve` or `deny`.
-pub fn decide(args: &DecideArgs, choice: Choice) -> Outcome {
-    let store = open(&args.store)?;
-    let record = store.decide(&args.id, choice).map_err(|e| failed(&e))?;
+/// Runs `approve`.
+pub fn approve(args: &ApproveArgs) -> Outcome {
+    let choice = match args.for_conversation {
+        true => Choice::ApproveForConversation,
+        false => Choice::Approve,
+    };
+    decide(&args.id, &args.store, choice)
+}
+
+/// Runs `deny`.
+pub fn deny(args: &DenyArgs) -> Outcome {
+    decide(&args.id, &args.store, Choice::Deny)
+}
+
+fn decide(id: &str, store: &StoreArgs, choice: Choice) -> Outcome {
+    let record = open(store)?.decide(id, choice).map_err(|e| failed(&e))?;
     let mut stdout = anstream::stdout().lock();
     show(&mut stdout, &record)?;
-    if choice == Choice::Approve {
+    if choice != Choice::Deny {
         writeln!(stdout, "{}", holds(&record))?;
     }
     Ok(0)
@@ -105,7 +118,10 @@ pub fn watch(args: &WatchArgs) -> Outcome {
             writeln!(stdout)?;
             show(&mut stdout, record)?;
             let choice = loop {
-                write!(stdout, "approve? [y]es, [n]o, [l]ater: ")?;
+                write!(
+                    stdout,
+                    "approve? [y]es, for the [c]onversation, [n]o, [l]ater: "
+                )?;
                 stdout.flush()?;
                 let mut answer = String::new();
                 if std::io::stdin().lock().read_line(&mut answer)? == 0 {
@@ -113,6 +129,7 @@ pub fn watch(args: &WatchArgs) -> Outcome {
                 }
                 match answer.trim() {
                     "y" | "yes" => break Some(Choice::Approve),
+                    "c" | "conversation" => break Some(Choice::ApproveForConversation),
                     "n" | "no" => break Some(Choice::Deny),
                     "l" | "later" => break None,
                     _ => {}
@@ -162,8 +179,18 @@ fn show(out: &mut impl Write, record: &Record) -> std::io::Result<()> {
     }
     writeln!(out, "    arguments    {}", escape(&record.arguments))?;
     writeln!(out, "    why          {}", escape(&record.reason))?;
+    if let Some(grounds) = record.grounds.as_ref().filter(|g| g.seen.is_some()) {
+        writeln!(out, "    first seen   {}", why::seen(grounds))?;
+    }
     if let Some(at) = &record.at {
         writeln!(out, "    policy       {}", escape(at))?;
+    }
+    if record.lasting {
+        let times = match record.uses {
+            1 => "once".to_owned(),
+            uses => format!("{uses} times"),
+        };
+        writeln!(out, "    approved     for the conversation; used {times}")?;
     }
     let asked = ago(record.created_ms);
     match record.status {
@@ -179,6 +206,12 @@ fn show(out: &mut impl Write, record: &Record) -> std::io::Result<()> {
 }
 
 fn holds(record: &Record) -> String {
+    if record.lasting {
+        return format!(
+            "approved: exactly this call, as often as the conversation makes it; `bouncer deny {}` takes that back",
+            escape(&record.id)
+        );
+    }
     let what = if record.destination.is_some() {
         "this destination, for this tool and parameter, until the client ends"
     } else {

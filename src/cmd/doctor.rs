@@ -120,13 +120,17 @@ fn config(said: &mut Said, client: Option<Client>, path: &Path) {
         said.add(Mark::Good, "no servers");
     }
     let gateway = entries.iter().any(
-        |entry| matches!(&entry.kind, Kind::Bouncer { subcommand } if subcommand == "gateway"),
+        |entry| matches!(&entry.kind, Kind::Bouncer { subcommand, .. } if subcommand == "gateway"),
     );
     for entry in &entries {
         let name = escape(&entry.name);
         match &entry.kind {
             Kind::Wrapped { options, .. } => guarded(said, entry, options, &read.path),
             Kind::Stashed(_) => said.add(Mark::Good, format!("{name}: {}", standing(&entry.kind))),
+            Kind::Bouncer { observes: true, .. } => said.add(
+                Mark::Gap,
+                format!("{name}: only observed, `--observe` lets everything through"),
+            ),
             Kind::Bouncer { .. } => {
                 said.add(Mark::Good, format!("{name}: {}", standing(&entry.kind)))
             }

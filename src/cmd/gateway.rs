@@ -1,7 +1,7 @@
 //! `bouncer gateway`: one checkpoint in front of all servers that the policy names.
 
-use super::reload;
-use super::run::{audit_log, desk, kept, metrics, note, shared_budgets};
+use super::run::{OBSERVING, audit_log, desk, kept, metrics, note, shared_budgets};
+use super::{page, reload};
 use crate::cli::{GatewayArgs, ListenArgs, PolicySource};
 use crate::output::{Failure, Outcome};
 use crate::source;
@@ -17,7 +17,6 @@ use bouncer_runtime::plan::format::ServerEntry;
 use bouncer_runtime::tools::Lock;
 use serde_json::Value;
 use std::ffi::OsString;
-use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -47,6 +46,14 @@ pub fn command(args: GatewayArgs) -> Outcome {
     let approvals = args
         .approvals
         .or_else(|| source::beside(&plan, &policy, |meta| &meta.approval_path));
+    let shown = page::Shown {
+        plan: &plan,
+        lock: lock.as_ref(),
+        metrics: &metrics,
+        approvals: approvals.clone(),
+        observes: args.observe,
+    };
+    let page = page::bind(&args.page, shown)?;
     let common = Common {
         plan,
         limit: args.provenance_limit,
@@ -58,6 +65,11 @@ pub fn command(args: GatewayArgs) -> Outcome {
         servers,
         changes,
         metrics,
+        page,
+        settings: Settings {
+            observe: args.observe,
+            ..Settings::default()
+        },
     };
     match listen(&args.listen)? {
         Some(listen) => over_http(listen, common),
@@ -78,14 +90,19 @@ struct Common {
     servers: Vec<(String, Endpoint)>,
     changes: Option<Changes>,
     metrics: Metrics,
+    page: Option<page::Ready>,
+    settings: Settings,
 }
 
 fn over_stdio(common: Common) -> Outcome {
     let plan = common.plan;
     let conversation = conversation_id();
     let (path, audit) = audit_log(common.audit, &common.kept, &conversation, &plan)?;
+    let place = common.page.as_ref();
+    let place = place.map(|page| page.board().place(&conversation));
     let desk = desk(&plan, common.approvals, conversation);
-    announce(&common.servers, &plan, &path);
+    announce(&common.servers, &plan, &path, common.settings.observe);
+    let _link = common.page.and_then(|page| page.start(path));
     let mut gate = Gate::new(plan);
     gate.limit_provenance_to(common.limit);
     if let Some(tally) = common.tally {
@@ -97,17 +114,18 @@ fn over_stdio(common: Common) -> Outcome {
         audit,
         desk,
         servers: common.servers,
-        settings: Settings::default(),
+        settings: common.settings,
         patience: Patience::default(),
         changes: common.changes,
         metrics: common.metrics,
+        place,
     };
     gateway
         .run()
         .map_err(|error| Failure::Message(format!("the gateway cannot run: {error}")))
 }
 
-fn announce(servers: &[(String, Endpoint)], plan: &Plan, audit: &Path) {
+fn announce(servers: &[(String, Endpoint)], plan: &Plan, audit: &Path, observes: bool) {
     let names: Vec<String> = servers
         .iter()
         .map(|(name, _)| format!("`{}`", escape(name)))
@@ -118,6 +136,9 @@ fn announce(servers: &[(String, Endpoint)], plan: &Plan, audit: &Path) {
         plan.short_digest(),
         audit.display()
     ));
+    if observes {
+        note(OBSERVING);
+    }
 }
 
 fn over_http(listen: Listen, common: Common) -> Outcome {
@@ -132,10 +153,15 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         servers,
         changes,
         metrics,
+        page,
+        settings,
     } = common;
     // What would fail for every conversation fails at once.
     let (path, own) = audit_log(audit.clone(), &kept, &conversation_id(), &plan)?;
-    announce(&servers, &plan, &path);
+    announce(&servers, &plan, &path, settings.observe);
+    let board = page.as_ref().map(|page| page.board().clone());
+    let _link = page.and_then(|page| page.start(path));
+    let places = board.clone();
     let open = Box::new(move |conversation: &str, plan: &Plan| {
         let (_, audit) = audit_log(audit.clone(), &kept, conversation, plan).map_err(
             |failure| match failure {
@@ -149,7 +175,12 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         if let Some(tally) = &tally {
             gate.share_budgets(SharedTally::clone(tally));
         }
-        Ok(Opened { gate, audit, desk })
+        Ok(Opened {
+            gate,
+            audit,
+            desk,
+            place: places.as_ref().map(|board| board.place(conversation)),
+        })
     });
     let address = listen.address;
     let gateway = HttpGateway {
@@ -159,10 +190,11 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         audit: own,
         lock,
         servers,
-        settings: Settings::default(),
+        settings,
         patience: Patience::default(),
         changes,
         metrics,
+        board,
     };
     gateway
         .run()
@@ -174,15 +206,7 @@ fn listen(args: &ListenArgs) -> Result<Option<Listen>, Failure> {
     let Some(listen) = &args.listen else {
         return Ok(None);
     };
-    let addresses = listen.to_socket_addrs().map_err(|error| {
-        Failure::Message(format!(
-            "`--listen {}` is no address: {error}; write e.g. `127.0.0.1:8808`",
-            escape(listen)
-        ))
-    })?;
-    let address = addresses.into_iter().next();
-    let address = address
-        .ok_or_else(|| Failure::Message(format!("`--listen {}` has no address", escape(listen))))?;
+    let address = page::address("--listen", listen)?;
     let tokens = match &args.tokens {
         Some(path) => Tokens::parse(&source::read_text(path)?)
             .map_err(|why| Failure::Message(format!("`{}`: {why}", path.display())))?,

@@ -362,6 +362,7 @@ fn log(
         at: finding.at.as_deref(),
         grounds: finding.grounds.as_ref(),
         forgotten,
+        approval: None,
         outcome: match finding.verdict {
             Verdict::Allow => Fate::Forwarded,
             Verdict::Ask => Fate::Asked,

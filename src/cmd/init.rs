@@ -214,7 +214,7 @@ pub fn standing(kind: &Kind) -> String {
         Kind::Plain(_) => "not guarded".to_owned(),
         Kind::Wrapped { .. } => "already guarded".to_owned(),
         Kind::Stashed(_) => "already guarded, by an older `init`".to_owned(),
-        Kind::Bouncer { subcommand } => format!("is `bouncer {}` itself", escape(subcommand)),
+        Kind::Bouncer { subcommand, .. } => format!("is `bouncer {}` itself", escape(subcommand)),
         Kind::Remote { url, .. } => format!(
             "not guarded: it is reached at {}, and `bouncer run` only stands before servers that are started by a command",
             escape(url)

@@ -16,6 +16,7 @@ pub mod hook;
 pub mod init;
 pub mod inspect;
 pub mod packs;
+mod page;
 pub mod pin;
 mod player;
 mod reload;

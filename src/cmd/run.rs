@@ -18,6 +18,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+/// Said at the start, where nobody is to overlook it.
+pub(super) const OBSERVING: &str = "NOTHING IS BLOCKED: with `--observe` calls that the policy asks about or denies go through; \
+    the audit log says what it would have done (outcome `observed`)";
+
 /// What to run, and how.
 #[derive(Debug)]
 pub struct RunOptions {
@@ -104,10 +108,7 @@ pub fn run(options: RunOptions) -> Outcome {
         path.display()
     ));
     if options.settings.observe {
-        note(
-            "NOTHING IS BLOCKED: with `--observe` calls that the policy asks about or denies go through; the audit log \
-              says what it would have done (outcome `observed`)",
-        );
+        note(OBSERVING);
     }
     let proxy = Proxy {
         gate: options.gate,

@@ -88,7 +88,7 @@ fn plan(args: &UninstallArgs, path: &Path) -> Result<Option<Plan>, String> {
         }
         match &entry.kind {
             Kind::Wrapped { .. } | Kind::Stashed(_) => document.unwrap_entry(&entry)?,
-            Kind::Bouncer { subcommand } if subcommand == "gateway" => {
+            Kind::Bouncer { subcommand, .. } if subcommand == "gateway" => {
                 return Err(format!(
                     "the file was changed since a gateway took the place of its servers in `{}`, so they cannot be put \
                      back; the copy beside it, `{}.bouncer-backup-…`, has them",

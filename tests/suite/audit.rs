@@ -46,6 +46,7 @@ fn write(log: &Path, conversation: &str, calls: &[(&str, Verdict)]) {
                 at: None,
                 grounds: None,
                 forgotten: 0,
+                approval: None,
                 outcome: if allowed {
                     Outcome::Forwarded
                 } else {

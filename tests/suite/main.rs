@@ -43,6 +43,7 @@ mod http_upstream;
 mod load;
 mod newer_peer;
 mod operations;
+mod page;
 mod policy_tests;
 mod reload;
 mod schema;

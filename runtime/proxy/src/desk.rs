@@ -27,11 +27,20 @@ pub struct Desk {
     filed: RefCell<HashMap<Key, Key>>,
 }
 
-/// An approval that holds, and is not used yet.
+/// An approval that holds, and is not used up.
 #[derive(Debug)]
 pub(super) struct Held {
     id: String,
     key: Key,
+    /// Until the conversation ends, not only once.
+    lasting: bool,
+}
+
+impl Held {
+    /// The id of the request that was approved.
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
 }
 
 impl Desk {
@@ -70,14 +79,25 @@ impl Desk {
         let Some(key) = self.filed.borrow().get(&call).copied() else {
             return false;
         };
-        let approved = self.store.approved(&key).unwrap_or_else(|error| {
-            complain(&error);
-            None
-        });
-        if approved.is_some() {
+        let approved = self.approval(key).is_some();
+        if approved {
             self.filed.borrow_mut().remove(&call);
         }
-        approved.is_some()
+        approved
+    }
+
+    /// The approval that holds for `key`: for the whole conversation, else for once.
+    fn approval(&self, key: Key) -> Option<Held> {
+        let held = |lasting| move |id| Held { id, key, lasting };
+        let lasting = self.store.lasting(&key, &self.conversation);
+        let found = lasting.and_then(|found| match found {
+            Some(id) => Ok(Some(held(true)(id))),
+            None => Ok(self.store.approved(&key)?.map(held(false))),
+        });
+        found.unwrap_or_else(|error| {
+            complain(&error);
+            None
+        })
     }
 
     /// The key of a call as a whole.
@@ -92,6 +112,7 @@ impl Desk {
             subject: Subject::Call,
             reason: "",
             at: None,
+            grounds: None,
         };
         request.key().ok()
     }
@@ -120,6 +141,7 @@ impl Desk {
             subject,
             reason: &asked.reason,
             at: asked.at.as_deref(),
+            grounds: asked.grounds.as_ref(),
         })
     }
 
@@ -132,24 +154,28 @@ impl Desk {
     ) -> Option<Held> {
         let plan = self.plan();
         let request = self.request(&plan, server, case, asked)?;
-        let found = request.key().and_then(|key| {
-            let id = self.store.approved(&key)?;
-            Ok(id.map(|id| Held { id, key }))
-        });
-        found.unwrap_or_else(|error| {
-            complain(&error);
-            None
-        })
+        match request.key() {
+            Ok(key) => self.approval(key),
+            Err(error) => {
+                complain(&error);
+                None
+            }
+        }
     }
 
-    /// Uses an approval up; `false` if somebody else did.
+    /// Uses an approval, up if it is for once; `false` if somebody else did, or it does
+    /// not hold any more.
     pub(super) fn take(&self, held: &Held) -> bool {
-        self.store
-            .take(&held.id, &held.key)
-            .unwrap_or_else(|error| {
-                complain(&error);
-                false
-            })
+        let (id, key) = (&held.id, &held.key);
+        let taken = if held.lasting {
+            self.store.use_lasting(id, key, &self.conversation)
+        } else {
+            self.store.take(id, key)
+        };
+        taken.unwrap_or_else(|error| {
+            complain(&error);
+            false
+        })
     }
 
     /// Puts what was asked before a human, and returns the id of the request, or why not.
@@ -186,6 +212,15 @@ impl Desk {
             }
         }
         Ok(id)
+    }
+}
+
+/// With the conversation ends what was approved for as long as it lasts.
+impl Drop for Desk {
+    fn drop(&mut self) {
+        if let Err(error) = self.store.end(&self.conversation) {
+            complain(&error);
+        }
     }
 }
 

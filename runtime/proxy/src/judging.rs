@@ -157,7 +157,7 @@ impl<J: Judge> Mediator<J> {
                         Finding::own("its approval has been used, or does not hold any more");
                     self.log(case, &used, Outcome::Blocked);
                     self.deny(case, &used);
-                } else if self.log(case, &finding, Outcome::Forwarded) {
+                } else if self.log_resting(case, &finding, Outcome::Forwarded, held.map(Held::id)) {
                     self.note_forwarded(case);
                     self.upstream.forward(&permit);
                 } else {
@@ -297,6 +297,17 @@ impl<J: Judge> Mediator<J> {
 
     /// Writes an audit line; `false` if that failed.
     fn log(&self, case: &Case<'_>, finding: &Finding, outcome: Outcome) -> bool {
+        self.log_resting(case, finding, outcome, finding.filed.as_deref())
+    }
+
+    /// Writes an audit line about a call that waits for an approval, or rests on one.
+    fn log_resting(
+        &self,
+        case: &Case<'_>,
+        finding: &Finding,
+        outcome: Outcome,
+        approval: Option<&str>,
+    ) -> bool {
         let arguments = case.call.arguments();
         self.write_audit(&Entry {
             call: case.number,
@@ -310,6 +321,7 @@ impl<J: Judge> Mediator<J> {
             at: finding.at.as_deref(),
             grounds: finding.grounds.as_ref(),
             forgotten: finding.forgotten,
+            approval,
             outcome,
             latency: case.received.elapsed(),
         })
@@ -350,6 +362,7 @@ impl<J: Judge> Mediator<J> {
             at: None,
             grounds: None,
             forgotten: 0,
+            approval: None,
             outcome: Outcome::Blocked,
             latency: Duration::ZERO,
         });

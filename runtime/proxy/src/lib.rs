@@ -7,6 +7,7 @@
 //! first. Knows nothing of how a plan is made or loaded.
 
 pub mod approvals;
+mod board;
 mod budgets;
 mod calls;
 mod conduct;
@@ -43,10 +44,12 @@ mod table;
 mod unix;
 mod upstream;
 
+pub use board::{Board, Place};
 pub use budgets::{BudgetsError, SharedBudgets};
 pub use desk::Desk;
 pub use gateway::{
-    Gateway, HttpGateway, Limits, Listen, Opened, Opener, Patience, TlsFiles, Tokens,
+    Gateway, HttpGateway, Limits, Listen, Opened, Opener, Page, Patience, Said, Site, TlsFiles,
+    Tokens,
 };
 pub use inspect::{InspectError, inspect};
 pub use link::Endpoint;

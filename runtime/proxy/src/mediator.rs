@@ -3,6 +3,7 @@
 //!
 //! Everything runs on one thread. No borrow of a cell lives across an `await`.
 
+use super::board::Place;
 use super::desk::Desk;
 use super::hiding::Hiding;
 use super::listing::Listing;
@@ -54,21 +55,29 @@ pub(super) struct Office {
     /// Where humans approve out of band.
     pub desk: Option<Desk>,
     pub metrics: Metrics,
+    /// Where people see the servers of this conversation.
+    pub place: Option<Place>,
     calls: Cell<u64>,
 }
 
 impl Office {
     #[cfg(test)]
     pub(super) fn new(audit: Audit, desk: Option<Desk>) -> Rc<Self> {
-        Self::counted(audit, desk, Metrics::default())
+        Self::counted(audit, desk, Metrics::default(), None)
     }
 
-    /// An office whose lines are counted.
-    pub(super) fn counted(audit: Audit, desk: Option<Desk>, metrics: Metrics) -> Rc<Self> {
+    /// An office whose lines are counted, and that people can look into.
+    pub(super) fn counted(
+        audit: Audit,
+        desk: Option<Desk>,
+        metrics: Metrics,
+        place: Option<Place>,
+    ) -> Rc<Self> {
         Rc::new(Self {
             audit: RefCell::new(audit),
             desk,
             metrics,
+            place,
             calls: Cell::new(0),
         })
     }

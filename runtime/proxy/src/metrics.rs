@@ -130,6 +130,19 @@ impl Metrics {
         };
     }
 
+    /// How often calls of a tool got a verdict: server, tool, verdict, count. A call that was
+    /// asked about and then decided counts twice.
+    #[must_use]
+    pub fn by_tool(&self) -> Vec<(String, String, &'static str, u64)> {
+        let mut counts: BTreeMap<(String, String, &'static str), u64> = BTreeMap::new();
+        for ((verdict, _, _, server, tool), count) in &self.state().verdicts {
+            let key = (server.clone(), tool.clone(), *verdict);
+            *counts.entry(key).or_default() += count;
+        }
+        let flat = |((server, tool, verdict), count)| (server, tool, verdict, count);
+        counts.into_iter().map(flat).collect()
+    }
+
     /// All counters in Prometheus' text format.
     #[must_use]
     pub fn text(&self) -> String {
@@ -329,6 +342,7 @@ mod tests {
             at: None,
             grounds: None,
             forgotten: 0,
+            approval: None,
             outcome: Outcome::Blocked,
             latency: Duration::from_micros(30),
         }

@@ -87,6 +87,9 @@ pub(super) fn take(change: Change, session: &Session, office: &Office) -> bool {
                 if let Some(desk) = &office.desk {
                     desk.set_plan(digest);
                 }
+                if let Some(place) = &office.place {
+                    place.board().set_plan(session.plan());
+                }
                 let why = format!("plan {now} judges from now on, in the place of {before}");
                 (true, why, vec![("before", before.into())])
             }
@@ -103,6 +106,9 @@ pub(super) fn take(change: Change, session: &Session, office: &Office) -> bool {
         ),
     };
     note(format_args!("{}", visible(&reason)));
+    if let Some(place) = office.place.as_ref().filter(|_| !event) {
+        place.board().set_failure(&reason);
+    }
     office.metrics.plan(&session.plan_digest());
     office.metrics.reload(event);
     let word = if event { "reloaded" } else { "reload_failed" };

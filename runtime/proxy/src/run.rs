@@ -63,7 +63,7 @@ impl Proxy {
             .observing(self.settings.observe);
         let (server, settings) = (self.server, self.settings);
         let observe = settings.observe;
-        let office = Office::counted(self.audit, self.desk, metrics);
+        let office = Office::counted(self.audit, self.desk, metrics, None);
         let mediator = Mediator::new(session.clone(), Rc::clone(&office), server, settings);
         // Where nothing is blocked, nothing is hidden either.
         mediator.hiding.on.set(!observe);

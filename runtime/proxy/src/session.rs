@@ -4,7 +4,9 @@
 //! A seam for tests only: an implementation hands out [`Permit`]s, and only a
 //! decision of the gate makes one.
 
-use bouncer_runtime::gate::{Approvable, Attempt, Call, Conversation, Gate, Grounds, Permit};
+use bouncer_runtime::gate::{
+    Approvable, Attempt, Call, Conversation, Gate, Grounds, Permit, Surveyed,
+};
 use bouncer_runtime::plan::{Corrupt, Plan};
 use bouncer_runtime::tools::{Lock, ToolDefinition};
 use bouncer_runtime::{Stage, Verdict};
@@ -88,6 +90,10 @@ pub(super) trait Judge {
     fn hides(&self, _tool: &str) -> bool {
         false
     }
+    /// How tools stand, for people to look at.
+    fn survey(&self, _tools: &mut dyn Iterator<Item = &str>) -> Vec<Surveyed> {
+        Vec::new()
+    }
 }
 
 /// The gate and one conversation, as one server takes part in it.
@@ -164,6 +170,11 @@ impl Session {
         let shared = &mut *self.shared.borrow_mut();
         shared.gate.accept(&lock, shared.lock.as_ref());
         shared.lock = Some(lock);
+    }
+
+    /// The plan in force.
+    pub(super) fn plan(&self) -> Plan {
+        self.shared.borrow().gate.plan().clone()
     }
 
     /// The digest of the plan in force, as logs show it.
@@ -273,5 +284,10 @@ impl Judge for Session {
     fn hides(&self, tool: &str) -> bool {
         let gate = &self.shared.borrow().gate;
         gate.hides(self.server.as_deref(), tool)
+    }
+
+    fn survey(&self, tools: &mut dyn Iterator<Item = &str>) -> Vec<Surveyed> {
+        let gate = &self.shared.borrow().gate;
+        gate.survey(self.server.as_deref(), tools)
     }
 }

@@ -103,6 +103,8 @@ pub struct Entry<'a> {
     /// How many pieces of what was read have been forgotten so far, so that a value that
     /// was read may have counted as unproven.
     pub forgotten: u64,
+    /// The request for approval under which the call waits, or that it rests on.
+    pub approval: Option<&'a str>,
     /// What happens now.
     pub outcome: Outcome,
     /// Time from the whole message being read to this line.
@@ -157,6 +159,8 @@ struct Tail<'a> {
     grounds: Option<&'a Grounds>,
     #[serde(skip_serializing_if = "is_zero")]
     forgotten: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval: Option<&'a str>,
     outcome: Outcome,
     plan: &'a str,
     latency_us: u64,
@@ -256,6 +260,7 @@ impl Audit {
             at: entry.at,
             grounds: entry.grounds,
             forgotten: entry.forgotten,
+            approval: entry.approval,
             outcome: entry.outcome,
             plan: &self.plan,
             latency_us: u64::try_from(entry.latency.as_micros()).unwrap_or(u64::MAX),

@@ -14,6 +14,7 @@ pub(super) fn entry(arguments: Arguments<'_>) -> Entry<'_> {
         at: Some("p.yaml:1:2"),
         grounds: None,
         forgotten: 0,
+        approval: None,
         outcome: Outcome::Blocked,
         latency: Duration::from_micros(12),
     }

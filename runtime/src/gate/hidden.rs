@@ -11,6 +11,11 @@ pub(super) fn always(tables: &Tables<'_>) -> Result<Vec<bool>, Corrupt> {
     if tables.meta()?.flags.get() & META_HIDE_DENIED == 0 {
         return Ok(Vec::new());
     }
+    unconditional(tables)
+}
+
+/// By row: it holds whatever the arguments are.
+pub(super) fn unconditional(tables: &Tables<'_>) -> Result<Vec<bool>, Corrupt> {
     let mut always: Vec<bool> = tables.rows.iter().map(|row| row.need.get() == 0).collect();
     for atom in tables.atoms {
         for row in slice(tables.lists, &atom.kills)? {

@@ -17,6 +17,7 @@ mod rows;
 mod scratch;
 mod shared;
 mod sink;
+mod survey;
 mod tool;
 mod walk;
 
@@ -25,6 +26,7 @@ pub use conversation::{Conversation, DEFAULT_PROVENANCE_LIMIT};
 pub use decision::{Approvable, Decision, Permit, Position, Question};
 pub use grounds::{Grounds, Seen};
 pub use shared::{SharedTally, Tallied, Tally};
+pub use survey::{ContractSeen, Surveyed};
 
 use crate::Label;
 use crate::plan::{Corrupt, Plan};

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 /// All of these have to hold. Times compare as texts: lines have them in UTC and in one
 /// spelling.
 #[derive(Debug, Default)]
-pub(super) struct Filter {
+pub(crate) struct Filter {
     since: Option<String>,
     until: Option<String>,
     tool: Option<String>,
@@ -23,7 +23,7 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    pub(super) fn new(said: &LogFilter) -> Result<Self, String> {
+    pub(crate) fn new(said: &LogFilter) -> Result<Self, String> {
         let now = SystemTime::now();
         let time = |option: &str, text: &Option<String>| {
             let time = text.as_ref().map(|text| {
@@ -48,7 +48,7 @@ impl Filter {
         })
     }
 
-    pub(super) fn matches(&self, line: &Line) -> bool {
+    pub(crate) fn matches(&self, line: &Line) -> bool {
         let is =
             |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
         let time = line.time.trim_end_matches('Z');

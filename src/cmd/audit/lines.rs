@@ -13,7 +13,7 @@ const GLANCE: Duration = Duration::from_millis(200);
 
 /// What of a line readers want. Lines about calls have a verdict, others an event.
 #[derive(Debug, Deserialize)]
-pub(super) struct Line {
+pub(crate) struct Line {
     pub time: String,
     #[serde(default)]
     pub conversation: String,
@@ -32,19 +32,19 @@ pub(super) struct Line {
 }
 
 impl Line {
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 }
 
 /// The number that a line has in the chain.
-pub(super) fn seq(text: &str) -> Option<u64> {
+pub(crate) fn seq(text: &str) -> Option<u64> {
     let rest = text.strip_prefix("{\"seq\":")?;
     rest.get(..rest.find(',')?)?.parse().ok()
 }
 
 /// The log's files, oldest first.
-pub(super) fn files(log: &Path) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn files(log: &Path) -> Result<Vec<PathBuf>, Failure> {
     let files = audit::files(log).map_err(|error| Failure::file("read", log, &error))?;
     if files.is_empty() {
         let why = format!("there is no audit log at `{}`", log.display());
@@ -54,7 +54,7 @@ pub(super) fn files(log: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Hands over every line of a file.
-pub(super) fn each(
+pub(crate) fn each(
     path: &Path,
     then: &mut dyn FnMut(&str) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -62,7 +62,7 @@ pub(super) fn each(
 }
 
 /// Hands over every whole line behind `offset`; gives the offset behind the last.
-fn each_from(
+pub(crate) fn each_from(
     path: &Path,
     mut offset: u64,
     then: &mut dyn FnMut(&str) -> Result<(), Failure>,
@@ -89,7 +89,7 @@ fn each_from(
 }
 
 /// Hands over every line behind number `seen`, as they come, for ever.
-pub(super) fn follow(
+pub(crate) fn follow(
     log: &Path,
     mut seen: u64,
     then: &mut dyn FnMut(&str) -> Result<(), Failure>,

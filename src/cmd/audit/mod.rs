@@ -1,9 +1,9 @@
 //! `bouncer audit`: reads the audit log.
 
-mod filter;
-mod lines;
+pub(crate) mod filter;
+pub(crate) mod lines;
 mod show;
-mod stats;
+pub(crate) mod stats;
 
 use crate::cli::{AuditArgs, AuditCommand, Layers, LogArgs, LogFilter, PolicySource};
 use crate::output::{ERROR, Failure, Outcome};

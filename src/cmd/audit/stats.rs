@@ -11,7 +11,7 @@ const TOP: usize = 10;
 
 /// See the module.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Stats {
+pub(crate) struct Stats {
     lines: u64,
     first: Option<String>,
     last: Option<String>,
@@ -53,7 +53,7 @@ struct Latency {
 }
 
 impl Stats {
-    pub(super) fn add(&mut self, line: &Line) {
+    pub(crate) fn add(&mut self, line: &Line) {
         self.lines += 1;
         self.first.get_or_insert_with(|| line.time.clone());
         self.last = Some(line.time.clone());
@@ -103,9 +103,14 @@ impl Stats {
         }
     }
 
-    pub(super) fn print(&mut self, out: &mut impl Write, json: bool) -> io::Result<()> {
-        let latency_us = self.latency();
-        let printed = Printed {
+    /// The counts as one value.
+    pub(crate) fn value(&mut self) -> serde_json::Value {
+        let latency = self.latency();
+        serde_json::to_value(self.printed(latency)).unwrap_or_default()
+    }
+
+    fn printed(&self, latency_us: Latency) -> Printed<'_> {
+        Printed {
             lines: self.lines,
             calls: self.calls.len(),
             conversations: self.conversations.len(),
@@ -118,7 +123,12 @@ impl Stats {
             objected: &self.objected,
             events: &self.events,
             latency_us,
-        };
+        }
+    }
+
+    pub(crate) fn print(&mut self, out: &mut impl Write, json: bool) -> io::Result<()> {
+        let latency = self.latency();
+        let printed = self.printed(latency);
         if json {
             let text = serde_json::to_string_pretty(&printed).unwrap_or_default();
             return writeln!(out, "{text}");

@@ -140,7 +140,7 @@ fn line(out: &mut impl Write, title: &str, text: &str) -> io::Result<()> {
 }
 
 /// Where a value was first seen, in words.
-fn seen(grounds: &Grounds) -> String {
+pub(super) fn seen(grounds: &Grounds) -> String {
     let Some(seen) = &grounds.seen else {
         return "nowhere: nothing that was read holds it, and nothing vouches for it".to_owned();
     };

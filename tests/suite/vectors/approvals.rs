@@ -46,6 +46,7 @@ impl Desk {
             subject: Subject::Call,
             reason: "",
             at: None,
+            grounds: None,
         };
         let index = operation["i"].as_u64().unwrap_or_default() as usize;
         let asked = self.asked.get(index);
@@ -120,15 +121,19 @@ fn approvals_hold_as_the_predecessors_or_less() {
                 Err(_) if repeated => {
                     tally.count("stricter: the same request waits once, and is used once");
                 }
+                Ok(ours) if operation["op"] == "deny" && ours["status"] == "denied" => {
+                    tally.count("stricter: what was approved can still be denied until it is used");
+                }
                 ours => tally.unexplained(&format!("{operation} gave {ours:?}"), &case),
             }
         }
     }
     tally.check(
         "
-        66  same answer
+        65  same answer
         7  stricter: a damaged store is an error, and approves nothing
         2  stricter: the same request waits once, and is used once
+        1  stricter: what was approved can still be denied until it is used
         ",
     );
 }

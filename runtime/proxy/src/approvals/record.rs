@@ -2,6 +2,11 @@
 
 use super::canonical::canonical;
 use super::error::StoreError;
+use bouncer_runtime::gate::Grounds;
+
+/// How the store writes an approval that holds until the conversation ends: a word of its
+/// own, so that nothing takes it for one that is used up.
+pub(super) const LASTING: &str = "lasting";
 
 /// Where a request stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +45,11 @@ impl Status {
         }
     }
 
+    /// The status that the store writes as `name`.
     pub(super) fn parse(name: &str) -> Option<Self> {
+        if name == LASTING {
+            return Some(Self::Approved);
+        }
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
 }
@@ -78,11 +87,24 @@ pub struct Request<'a> {
     pub reason: &'a str,
     /// `file:line:column` of what asks.
     pub at: Option<&'a str>,
+    /// The value that it is about, and where that was seen.
+    pub grounds: Option<&'a Grounds>,
 }
 
 /// What an approval is bound to: a digest of everything that must not differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key(pub(super) [u8; 32]);
+
+impl Key {
+    /// What an approval for a whole conversation is sealed with: that of another
+    /// conversation, or for one call, is none for this.
+    pub(super) fn in_conversation(&self, conversation: &str) -> Self {
+        let mut hasher = blake3::Hasher::new_derive_key("bouncer approval for a conversation");
+        hasher.update(&self.0);
+        hasher.update(conversation.as_bytes());
+        Self(*hasher.finalize().as_bytes())
+    }
+}
 
 impl Request<'_> {
     /// What an approval of this request is bound to. For a call: plan, server, tool and
@@ -154,8 +176,14 @@ pub struct Record {
     pub expires_ms: i64,
     /// When a human decided.
     pub decided_ms: Option<i64>,
-    /// When the call went through.
+    /// When the call went through; the last time, if more than once.
     pub used_ms: Option<i64>,
+    /// The value that it is about, and where that was seen.
+    pub grounds: Option<Grounds>,
+    /// The approval is good until the conversation ends, not only once.
+    pub lasting: bool,
+    /// How often a lasting approval let the call through.
+    pub uses: i64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]

@@ -2,19 +2,19 @@
 
 use super::error::{DecideError, StoreError};
 use super::moments;
-use super::record::{Key, Record, Request, Status, Subject};
+use super::record::{Key, LASTING, Record, Request, Status, Subject};
 use super::seal::Seal;
 use bouncer_runtime::moment::Moment;
 use bouncer_runtime::private::{private_directory, private_file};
 use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior,
-    params,
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, Transaction,
+    TransactionBehavior, params,
 };
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Of the layout of the table below.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 /// How long a process waits for another one's transaction. The proxy waits with it.
 const BUSY: Duration = Duration::from_secs(2);
 /// How far the wall clock may step back before what was decided counts as undecided.
@@ -52,8 +52,17 @@ CREATE INDEX waiting ON request (conversation) WHERE status = 'pending';
 CREATE INDEX age ON request (created_ms);
 ";
 
+/// What the second layout has beyond the first.
+const SECOND: &str = "
+ALTER TABLE request ADD COLUMN grounds TEXT;
+ALTER TABLE request ADD COLUMN lasting INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE request ADD COLUMN uses INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX lasting ON request (conversation) WHERE status = 'lasting';
+";
+
 const COLUMNS: &str = "id, status, server, tool, arguments, param, destination, reason, at, \
-                       conversation, plan, created_ms, expires_ms, decided_ms, used_ms";
+                       conversation, plan, created_ms, expires_ms, decided_ms, used_ms, \
+                       grounds, lasting, uses";
 
 /// How long requests and approvals hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,14 +71,17 @@ pub struct Lifetimes {
     pub pending: Duration,
     /// From being approved to being used.
     pub approved: Duration,
+    /// The longest that an approval for a conversation holds, if that does not end before.
+    pub lasting: Duration,
 }
 
 impl Default for Lifetimes {
-    /// A day to decide, a quarter of an hour to use it.
+    /// A day to decide, a quarter of an hour to use it, a day for a conversation.
     fn default() -> Self {
         Self {
             pending: Duration::from_secs(24 * 3600),
             approved: Duration::from_secs(15 * 60),
+            lasting: Duration::from_secs(24 * 3600),
         }
     }
 }
@@ -79,7 +91,10 @@ impl Default for Lifetimes {
 pub enum Choice {
     /// Let it through.
     Approve,
-    /// Do not.
+    /// Let it through as often as it comes, until the conversation ends. Approving a
+    /// destination means that anyway.
+    ApproveForConversation,
+    /// Do not. Takes back an approval that is not used yet, or that lasts.
     Deny,
 }
 
@@ -180,10 +195,11 @@ impl Store {
             transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
         match version {
             FORMAT => return Ok(()),
-            0 => {}
+            0 => transaction.execute_batch(SCHEMA)?,
+            1 => {}
             other => return Err(StoreError::Version(other)),
         }
-        transaction.execute_batch(SCHEMA)?;
+        transaction.execute_batch(SECOND)?;
         transaction.pragma_update(None, "user_version", FORMAT)?;
         Ok(transaction.commit()?)
     }
@@ -206,7 +222,7 @@ impl Store {
         // What is over makes room; a clock that went back must not revive it.
         transaction.execute(
             "UPDATE request SET status = 'expired'
-             WHERE key = ?1 AND status IN ('pending', 'approved')
+             WHERE key = ?1 AND status IN ('pending', 'approved', 'lasting')
                AND (expires_ms <= ?2 OR max(created_ms, coalesce(decided_ms, 0)) > ?2 + ?3)",
             params![key.0, now, SLACK_MS],
         )?;
@@ -222,8 +238,10 @@ impl Store {
         )?;
         let known: Option<String> = transaction
             .query_row(
-                "SELECT id FROM request WHERE key = ?1 AND status IN ('pending', 'approved')",
-                params![key.0],
+                "SELECT id FROM request WHERE key = ?1
+                 AND (status IN ('pending', 'approved')
+                      OR status = 'lasting' AND conversation = ?2)",
+                params![key.0, request.conversation],
                 |row| row.get(0),
             )
             .optional()?;
@@ -269,10 +287,12 @@ impl Store {
         let arguments = std::str::from_utf8(request.arguments.unwrap_or(b"{}"))
             .map_err(|_| StoreError::Arguments)?;
         let id = fresh_id()?;
+        // Plain texts and numbers always serialize.
+        let grounds = request.grounds.and_then(|g| serde_json::to_string(g).ok());
         transaction.execute(
             "INSERT INTO request (id, key, status, server, tool, arguments, param, destination,
-                 reason, at, conversation, plan, created_ms, expires_ms)
-             VALUES (?1, ?2, 'pending', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                 reason, at, conversation, plan, created_ms, expires_ms, grounds)
+             VALUES (?1, ?2, 'pending', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
             params![
                 id,
                 key.0,
@@ -287,6 +307,7 @@ impl Store {
                 request.plan,
                 now,
                 later(now, self.lifetimes.pending),
+                grounds,
             ],
         )?;
         Ok(id)
@@ -298,30 +319,49 @@ impl Store {
     /// # Errors
     /// If the store cannot be used.
     pub fn approved(&self, key: &Key) -> Result<Option<String>, StoreError> {
+        // As the index says it, or it is not used.
+        let open = "SELECT id, status, seal, decided_ms, expires_ms FROM request
+             WHERE key = ?1 AND status IN ('pending', 'approved')";
+        self.holding(open, params![key.0], Status::Approved.name(), key)
+    }
+
+    /// The id of an approval for exactly this, as often as it comes in that conversation,
+    /// if a human gave one that still holds. Logarithmic in the store.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub fn lasting(&self, key: &Key, conversation: &str) -> Result<Option<String>, StoreError> {
+        let open = "SELECT id, status, seal, decided_ms, expires_ms FROM request
+             WHERE key = ?1 AND conversation = ?2 AND status = 'lasting'";
+        let sealed = key.in_conversation(conversation);
+        self.holding(open, params![key.0, conversation], LASTING, &sealed)
+    }
+
+    /// The id of the approval that `sql` finds, if it holds and carries the seal of `key`.
+    fn holding(
+        &self,
+        sql: &str,
+        params: impl Params,
+        wanted: &str,
+        key: &Key,
+    ) -> Result<Option<String>, StoreError> {
         let found = self
             .connection
-            .query_row(
-                // As the index says it, or it is not used.
-                "SELECT id, status, seal, decided_ms, expires_ms FROM request
-                 WHERE key = ?1 AND status IN ('pending', 'approved')",
-                params![key.0],
-                |row| {
-                    Ok((
-                        row.get::<_, String>(0)?,
-                        row.get::<_, String>(1)?,
-                        row.get::<_, Option<Vec<u8>>>(2)?,
-                        row.get::<_, Option<i64>>(3)?,
-                        row.get::<_, i64>(4)?,
-                    ))
-                },
-            )
+            .query_row(sql, params, |row| {
+                Ok((
+                    row.get::<_, String>(0)?,
+                    row.get::<_, String>(1)?,
+                    row.get::<_, Option<Vec<u8>>>(2)?,
+                    row.get::<_, Option<i64>>(3)?,
+                    row.get::<_, i64>(4)?,
+                ))
+            })
             .optional()?;
         let now = (self.clock)();
         let found = found.and_then(|(id, status, seal, decided, expires)| {
             let (seal, decided) = (seal?, decided?);
-            let holds = status == Status::Approved.name()
-                && decided <= now.saturating_add(SLACK_MS)
-                && now < expires;
+            let holds =
+                status == wanted && decided <= now.saturating_add(SLACK_MS) && now < expires;
             (holds && self.seal.is(&seal, &id, key, decided, expires)).then_some(id)
         });
         match found {
@@ -351,10 +391,43 @@ impl Store {
         Ok(changed == 1)
     }
 
+    /// Counts a use of an approval that [`Self::lasting`] named: `true` while it holds.
+    ///
+    /// # Errors
+    /// If the store cannot be used; the approval must then count as not held.
+    pub fn use_lasting(&self, id: &str, key: &Key, conversation: &str) -> Result<bool, StoreError> {
+        let now = (self.clock)();
+        let transaction = self.begin()?;
+        if !moments::holds(&transaction, id, &(self.moment)())? {
+            return Ok(false);
+        }
+        let changed = transaction.execute(
+            "UPDATE request SET uses = uses + 1, used_ms = ?4
+             WHERE id = ?1 AND key = ?2 AND conversation = ?3 AND status = 'lasting'
+               AND expires_ms > ?4 AND decided_ms <= ?4 + ?5",
+            params![id, key.0, conversation, now, SLACK_MS],
+        )?;
+        transaction.commit()?;
+        Ok(changed == 1)
+    }
+
+    /// A conversation has ended, and with it what was approved for as long as it lasts.
+    ///
+    /// # Errors
+    /// If the store cannot be used; nobody else has a conversation of that name.
+    pub fn end(&self, conversation: &str) -> Result<(), StoreError> {
+        let transaction = self.begin()?;
+        transaction.execute(
+            "UPDATE request SET status = 'expired' WHERE conversation = ?1 AND status = 'lasting'",
+            params![conversation],
+        )?;
+        Ok(transaction.commit()?)
+    }
+
     /// Writes down what a human decided.
     ///
     /// # Errors
-    /// If there is no such request, it is not pending, or the store cannot be used.
+    /// If there is no such request, it is not open, or the store cannot be used.
     pub fn decide(&self, id: &str, choice: Choice) -> Result<Record, DecideError> {
         let now = (self.clock)();
         let transaction = self.begin()?;
@@ -362,31 +435,41 @@ impl Store {
             .query_row(
                 &format!("SELECT {COLUMNS}, key FROM request WHERE id = ?1"),
                 params![id],
-                |row| Ok((self.record(row, now)?, row.get::<_, [u8; 32]>(15)?)),
+                |row| Ok((self.record(row, now)?, row.get::<_, [u8; 32]>(18)?)),
             )
             .optional()?;
         let Some((mut record, key)) = found else {
             return Err(DecideError::Unknown(id.to_owned()));
         };
-        if record.status != Status::Pending {
+        let taken_back = choice == Choice::Deny && record.status == Status::Approved;
+        if record.status != Status::Pending && !taken_back {
             return Err(DecideError::Already(id.to_owned(), record.status));
         }
         record.decided_ms = Some(now);
-        let seal = match choice {
-            Choice::Approve => {
-                record.status = Status::Approved;
-                record.expires_ms = later(now, self.lifetimes.approved);
-                Some(self.seal.of(id, &Key(key), now, record.expires_ms))
-            }
+        record.lasting = choice == Choice::ApproveForConversation && record.destination.is_none();
+        let key = Key(key);
+        let (status, seal) = match choice {
             Choice::Deny => {
                 record.status = Status::Denied;
-                None
+                (Status::Denied.name(), None)
+            }
+            Choice::Approve | Choice::ApproveForConversation => {
+                record.status = Status::Approved;
+                let (status, lifetime, key) = if record.lasting {
+                    let sealed = key.in_conversation(&record.conversation);
+                    (LASTING, self.lifetimes.lasting, sealed)
+                } else {
+                    (Status::Approved.name(), self.lifetimes.approved, key)
+                };
+                record.expires_ms = later(now, lifetime);
+                (status, Some(self.seal.of(id, &key, now, record.expires_ms)))
             }
         };
         transaction.execute(
-            "UPDATE request SET status = ?2, seal = ?3, decided_ms = ?4, expires_ms = ?5
+            "UPDATE request SET status = ?2, seal = ?3, decided_ms = ?4, expires_ms = ?5,
+                 lasting = ?6
              WHERE id = ?1",
-            params![id, record.status.name(), seal, now, record.expires_ms],
+            params![id, status, seal, now, record.expires_ms, record.lasting],
         )?;
         moments::note(&transaction, id, &(self.moment)())?;
         transaction.commit()?;
@@ -414,6 +497,21 @@ impl Store {
             }
         }
         Ok(records)
+    }
+
+    /// Says whether anybody has written to the store since it last said something else.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub fn version(&self) -> Result<(i64, i64), StoreError> {
+        let by_others = "data_version";
+        let by_others = self
+            .connection
+            .pragma_query_value(None, by_others, |row| row.get(0))?;
+        let own = self
+            .connection
+            .query_row("SELECT total_changes()", [], |row| row.get(0))?;
+        Ok((by_others, own))
     }
 
     /// One request.
@@ -448,6 +546,12 @@ impl Store {
             expires_ms: row.get(12)?,
             decided_ms: row.get(13)?,
             used_ms: row.get(14)?,
+            // What cannot be read is not shown; nothing rests on it.
+            grounds: row
+                .get::<_, Option<String>>(15)?
+                .and_then(|text| serde_json::from_str(&text).ok()),
+            lasting: row.get(16)?,
+            uses: row.get(17)?,
         };
         let open = matches!(record.status, Status::Pending | Status::Approved);
         let from_later =

@@ -60,6 +60,7 @@ fn request(arguments: &str) -> Request<'_> {
         subject: Subject::Call,
         reason: "because",
         at: Some("a.yaml:1:2"),
+        grounds: None,
     }
 }
 
@@ -279,9 +280,9 @@ fn a_damaged_or_foreign_file_is_refused() {
     let path = directory.path().join("later.db");
     drop(Store::open(&path, Lifetimes::default()).unwrap());
     let raw = rusqlite::Connection::open(&path).unwrap();
-    raw.pragma_update(None, "user_version", 2).unwrap();
+    raw.pragma_update(None, "user_version", 3).unwrap();
     let error = Store::open(&path, Lifetimes::default()).unwrap_err();
-    assert!(matches!(error, StoreError::Version(2)), "{error}");
+    assert!(matches!(error, StoreError::Version(3)), "{error}");
     let path = directory.path().join("keyless.db");
     drop(Store::open(&path, Lifetimes::default()).unwrap());
     std::fs::write(path.with_extension("key"), "short").unwrap();
@@ -358,6 +359,202 @@ fn lists_the_newest_first() {
     assert_eq!(rig.store.list(None, 1).unwrap().len(), 1);
 }
 
+fn approve_for_conversation(store: &Store, request: &Request<'_>) -> (String, Key) {
+    let id = store.ask(request).unwrap();
+    let record = store.decide(&id, Choice::ApproveForConversation).unwrap();
+    assert!(record.lasting && record.status == Status::Approved);
+    (id, request.key().unwrap())
+}
+
+#[test]
+fn an_approval_for_a_conversation_is_for_that_one_and_ends_with_it() {
+    let rig = Rig::new();
+    let request = request(r#"{"a":1}"#);
+    let (id, key) = approve_for_conversation(&rig.store, &request);
+    let other = rig.again();
+    for uses in 1..=3 {
+        assert_eq!(other.lasting(&key, "c1").unwrap(), Some(id.clone()));
+        assert!(other.use_lasting(&id, &key, "c1").unwrap());
+        let record = rig.store.get(&id).unwrap().unwrap();
+        assert_eq!((record.status, record.uses), (Status::Approved, uses));
+    }
+    // It is none for once, so that nothing of it is left for another conversation.
+    assert_eq!(rig.store.approved(&key).unwrap(), None);
+    assert!(!rig.store.take(&id, &key).unwrap());
+    assert_eq!(rig.store.lasting(&key, "c2").unwrap(), None);
+    assert!(!rig.store.use_lasting(&id, &key, "c2").unwrap());
+    // Nor for anything else in the same one.
+    for differs in [
+        Request {
+            plan: "p2",
+            ..request
+        },
+        Request {
+            tool: "u",
+            ..request
+        },
+        Request {
+            server: None,
+            ..request
+        },
+        Request {
+            arguments: Some(b"{}"),
+            ..request
+        },
+    ] {
+        let key = differs.key().unwrap();
+        assert_eq!(rig.store.lasting(&key, "c1").unwrap(), None, "{differs:?}");
+        assert!(!rig.store.use_lasting(&id, &key, "c1").unwrap());
+    }
+    // Another conversation asks for itself, and has its own.
+    let second = Request {
+        conversation: "c2",
+        ..request
+    };
+    let (second_id, _) = approve_for_conversation(&rig.store, &second);
+    assert_ne!(second_id, id);
+    assert_eq!(rig.store.ask(&request).unwrap(), id, "asked while it holds");
+    rig.store.end("c1").unwrap();
+    assert_eq!(rig.store.lasting(&key, "c1").unwrap(), None);
+    assert!(!other.use_lasting(&id, &key, "c1").unwrap());
+    assert_eq!(rig.store.get(&id).unwrap().unwrap().status, Status::Expired);
+    assert_eq!(rig.store.lasting(&key, "c2").unwrap(), Some(second_id));
+}
+
+#[test]
+fn an_approval_for_a_conversation_ends_after_a_day() {
+    let rig = Rig::new();
+    let (id, key) = approve_for_conversation(&rig.store, &request("{}"));
+    pass(24 * 3600 * 1000 - 1);
+    assert!(rig.store.use_lasting(&id, &key, "c1").unwrap());
+    pass(1);
+    assert_eq!(rig.store.lasting(&key, "c1").unwrap(), None);
+    assert!(!rig.store.use_lasting(&id, &key, "c1").unwrap());
+    assert_ne!(rig.store.ask(&request("{}")).unwrap(), id);
+    let (id, key) = approve_for_conversation(&rig.store, &request("[1]"));
+    pass(-3600 * 1000);
+    assert_eq!(
+        rig.store.lasting(&key, "c1").unwrap(),
+        None,
+        "the clock went back"
+    );
+    assert!(!rig.store.use_lasting(&id, &key, "c1").unwrap());
+}
+
+#[test]
+fn what_was_approved_can_be_taken_back() {
+    let rig = Rig::new();
+    let (lasting, key) = approve_for_conversation(&rig.store, &request("{}"));
+    assert!(rig.store.use_lasting(&lasting, &key, "c1").unwrap());
+    let (once, once_key) = approve(&rig.store, &request("[1]"));
+    for id in [&lasting, &once] {
+        let record = rig.store.decide(id, Choice::Deny).unwrap();
+        assert_eq!(record.status, Status::Denied);
+        for choice in [
+            Choice::Deny,
+            Choice::Approve,
+            Choice::ApproveForConversation,
+        ] {
+            assert!(rig.store.decide(id, choice).is_err());
+        }
+    }
+    assert_eq!(rig.store.lasting(&key, "c1").unwrap(), None);
+    assert!(!rig.store.use_lasting(&lasting, &key, "c1").unwrap());
+    assert!(!rig.store.take(&once, &once_key).unwrap());
+    assert!(matches!(
+        rig.store.ask(&request("{}")),
+        Err(StoreError::Denied(_))
+    ));
+    // What was used is used.
+    let (used, key) = approve(&rig.store, &request("[2]"));
+    assert!(rig.store.take(&used, &key).unwrap());
+    assert!(rig.store.decide(&used, Choice::Deny).is_err());
+}
+
+#[test]
+fn a_destination_is_approved_for_the_conversation_as_ever() {
+    let rig = Rig::new();
+    let to = Request {
+        subject: Subject::Destination {
+            param: "to",
+            destination: "x",
+        },
+        ..request("{}")
+    };
+    let id = rig.store.ask(&to).unwrap();
+    let record = rig
+        .store
+        .decide(&id, Choice::ApproveForConversation)
+        .unwrap();
+    assert!(!record.lasting);
+    let key = to.key().unwrap();
+    assert_eq!(rig.store.approved(&key).unwrap(), Some(id));
+    assert_eq!(rig.store.lasting(&key, "c1").unwrap(), None);
+}
+
+#[test]
+fn an_approval_for_once_cannot_be_made_to_last() {
+    let rig = Rig::new();
+    let (id, key) = approve(&rig.store, &request("{}"));
+    let raw = rusqlite::Connection::open(rig.directory.path().join("a.db")).unwrap();
+    let forge = "UPDATE request SET status = 'lasting', lasting = 1 WHERE id = ?1";
+    raw.execute(forge, [&id]).unwrap();
+    assert_eq!(rig.store.lasting(&key, "c1").unwrap(), None);
+    // Nor one for a conversation to hold in another, or be used by it once.
+    let (id, key) = approve_for_conversation(&rig.store, &request("[1]"));
+    let forge = "UPDATE request SET conversation = 'c2' WHERE id = ?1";
+    raw.execute(forge, [&id]).unwrap();
+    assert_eq!(rig.store.lasting(&key, "c2").unwrap(), None);
+    let forge = "UPDATE request SET status = 'approved' WHERE id = ?1";
+    raw.execute(forge, [&id]).unwrap();
+    assert_eq!(rig.store.approved(&key).unwrap(), None);
+}
+
+#[test]
+fn what_is_asked_carries_where_it_comes_from() {
+    use bouncer_runtime::gate::{Grounds, Seen};
+    let rig = Rig::new();
+    let grounds = Grounds {
+        param: "to".to_owned(),
+        value: "eve@evil.example".to_owned(),
+        seen: Some(Seen {
+            label: "untrusted".to_owned(),
+            server: Some("mail".to_owned()),
+            tool: "read".to_owned(),
+            call: 3,
+            field: "body".to_owned(),
+            time: 7,
+            excerpt: "write to eve@evil.example".to_owned(),
+        }),
+    };
+    let asked = Request {
+        grounds: Some(&grounds),
+        ..request("{}")
+    };
+    let id = rig.store.ask(&asked).unwrap();
+    let record = rig.store.get(&id).unwrap().unwrap();
+    assert_eq!(record.grounds.as_ref(), Some(&grounds));
+    assert_eq!(asked.key().unwrap(), request("{}").key().unwrap());
+}
+
+#[test]
+fn a_store_of_the_first_layout_goes_on() {
+    let rig = Rig::new();
+    let (id, key) = approve(&rig.store, &request("{}"));
+    let path = rig.directory.path().join("a.db");
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.execute_batch(
+        "DROP INDEX lasting; ALTER TABLE request DROP COLUMN grounds;
+         ALTER TABLE request DROP COLUMN lasting; ALTER TABLE request DROP COLUMN uses;
+         PRAGMA user_version = 1;",
+    )
+    .unwrap();
+    drop(raw);
+    let again = rig.again();
+    assert!(again.take(&id, &key).unwrap());
+    approve_for_conversation(&again, &request("[1]"));
+}
+
 /// What each of the processes below does: tries to take the approval until it is gone.
 #[test]
 fn race_worker() {
@@ -414,6 +611,43 @@ fn of_eight_processes_exactly_one_takes_an_approval() {
     }
     assert_eq!(taken, 20);
     assert_eq!(store.list(Some(Status::Used), 100).unwrap().len(), 20);
+}
+
+#[test]
+fn of_two_humans_exactly_one_decides() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("two.db");
+    let store = Store::open(&path, Lifetimes::default()).unwrap();
+    for round in 0..50 {
+        let id = store.ask(&request(&format!("[{round}]"))).unwrap();
+        let choices = [
+            Choice::Approve,
+            Choice::ApproveForConversation,
+            Choice::Deny,
+        ];
+        let start = std::sync::Barrier::new(choices.len());
+        let won: Vec<Choice> = std::thread::scope(|scope| {
+            let humans = choices.map(|choice| {
+                let (id, path, start) = (&id, &path, &start);
+                scope.spawn(move || {
+                    let store = Store::open(path, Lifetimes::default()).unwrap();
+                    start.wait();
+                    store.decide(id, choice).ok().map(|_| choice)
+                })
+            });
+            humans
+                .into_iter()
+                .filter_map(|human| human.join().unwrap())
+                .collect()
+        });
+        // A no takes back what was approved a moment before; nothing else comes second.
+        let stands = store.get(&id).unwrap().unwrap();
+        match won.as_slice() {
+            [choice] => assert_eq!(*choice == Choice::Deny, stands.status == Status::Denied),
+            [_, _] => assert_eq!(stands.status, Status::Denied, "{won:?}"),
+            _ => panic!("{won:?}"),
+        }
+    }
 }
 
 #[test]

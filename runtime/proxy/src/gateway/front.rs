@@ -2,6 +2,7 @@
 //!
 //! Everything runs on one thread. No borrow of a cell lives across an `await`.
 
+use super::super::board::Place;
 use super::super::denial;
 use super::super::id::Key;
 use super::super::interpreter::Questions;
@@ -15,7 +16,7 @@ use super::directory::Directory;
 use super::hello::Hello;
 use super::routes::{Reply, Routes};
 use serde_json::{Value, json};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::rc::Rc;
@@ -25,6 +26,9 @@ use tokio::time::{Instant, timeout};
 
 /// What may be queued for one server before it counts as not reading, in bytes.
 const MAX_QUEUED: usize = 64 * 1024 * 1024;
+
+/// How often what people look at is brought up to date.
+const SHOWN: Duration = Duration::from_millis(500);
 
 /// How far a server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -293,8 +297,9 @@ impl<J: Judge + 'static> Front<J> {
             .iter()
             .map(|(index, name, tools)| (*index, *name, tools.as_slice()));
         let seats: Vec<J> = self.members.iter().map(|m| (self.seats)(&m.name)).collect();
+        // Where nothing is blocked, nothing is hidden either.
         let hides = |server: usize, tool: &str| {
-            let seat = seats.get(server);
+            let seat = seats.get(server).filter(|_| !self.settings.observe);
             seat.is_some_and(|seat| seat.hides(tool))
         };
         let changed = self.catalogue.borrow_mut().rebuild(tools, hides);
@@ -302,7 +307,50 @@ impl<J: Judge + 'static> Front<J> {
             self.client()
                 .push(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
         }
+        self.show(true);
         self.changed();
+    }
+
+    /// Shows people the servers and how their tools stand, where somebody may want to
+    /// know.
+    fn show(&self, anew: bool) {
+        let Some(place) = &self.office.place else {
+            return;
+        };
+        let lists: Vec<_> = self.members.iter().map(|m| m.tools.borrow()).collect();
+        let standing = self.members.iter().zip(&lists).map(|(member, tools)| {
+            let mut names = tools.iter().map(|tool| tool.name.as_str());
+            let standing = (self.seats)(&member.name).survey(&mut names);
+            let state = match member.state.get() {
+                State::Starting | State::Greeted => "starting",
+                State::Up => "up",
+                State::Down => "down",
+            };
+            (member.name.clone(), state, standing)
+        });
+        let standing = standing.collect();
+        let definitions: OnceCell<HashMap<(usize, &str), &[u8]>> = OnceCell::new();
+        place.show(standing, anew, |server, tool| {
+            let all = definitions.get_or_init(|| {
+                let lists = lists.iter().enumerate();
+                let tools = lists.flat_map(|(index, tools)| tools.iter().map(move |t| (index, t)));
+                tools
+                    .map(|(index, tool)| ((index, tool.name.as_str()), tool.definition.as_slice()))
+                    .collect()
+            });
+            all.get(&(server, tool)).copied()
+        });
+    }
+
+    /// Keeps what is shown up to date while somebody looks: pins change without a
+    /// listing, too.
+    pub(super) async fn keep_showing(&self) {
+        while self.office.place.is_some() {
+            tokio::time::sleep(SHOWN).await;
+            if self.office.place.as_ref().is_some_and(Place::is_watched) {
+                self.show(false);
+            }
+        }
     }
 
     /// Tells the client that a server's prompts and resources came or went, if it was

@@ -15,13 +15,16 @@ mod hello;
 mod http;
 mod life;
 mod lists;
+mod page;
 mod routes;
 pub(super) mod splice;
 #[cfg(test)]
 mod tests;
 
 pub use http::{HttpGateway, Limits, Listen, Opened, Opener, TlsFiles, Tokens};
+pub use page::{Page, Said, Site};
 
+use super::board::Place;
 use super::desk::Desk;
 use super::interpreter::Order;
 use super::link::{Endpoint, Reach};
@@ -98,6 +101,8 @@ pub struct Gateway {
     pub changes: Option<Changes>,
     /// What counts.
     pub metrics: Metrics,
+    /// Where people see the servers.
+    pub place: Option<Place>,
 }
 
 impl Gateway {
@@ -117,7 +122,7 @@ impl Gateway {
         } = switchboard(
             self.gate,
             self.lock,
-            Office::counted(self.audit, self.desk, self.metrics),
+            Office::counted(self.audit, self.desk, self.metrics, self.place),
             reached(self.servers, &self.settings, Order::OlderFirst),
             &self.settings,
             &self.patience,
@@ -231,6 +236,10 @@ where
         let front = Rc::clone(front);
         async move { front.client().drain(client_out).await }
     });
+    let showing = spawn_local({
+        let front = Rc::clone(front);
+        async move { front.keep_showing().await }
+    });
     let mut code = tokio::select! {
         _ = &mut pump => None,
         _ = &mut drain => None,
@@ -259,6 +268,7 @@ where
         }
     }
     pump.abort();
+    showing.abort();
     front.client().finish();
     // A client that does not listen must not keep the gateway alive.
     let _ = timeout(front.settings.grace, drain).await;

@@ -11,18 +11,18 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(super) struct Guard {
+pub(in super::super) struct Guard {
     tokens: Tokens,
     hosts: Vec<String>,
     origins: Vec<String>,
 }
 
 /// Why a request is turned away.
-pub(super) type Refused = (StatusCode, &'static str);
+pub(in super::super) type Refused = (StatusCode, &'static str);
 
 impl Guard {
     /// For a gateway that listens at `address`.
-    pub(super) fn new(
+    pub(in super::super) fn new(
         tokens: Tokens,
         address: IpAddr,
         hosts: &[String],
@@ -44,7 +44,11 @@ impl Guard {
     }
 
     /// Whether a request may come from where it comes from, and go where it goes.
-    pub(super) fn place(&self, headers: &HeaderMap, target: Option<&str>) -> Result<(), Refused> {
+    pub(in super::super) fn place(
+        &self,
+        headers: &HeaderMap,
+        target: Option<&str>,
+    ) -> Result<(), Refused> {
         let host = only(headers, &HOST).ok_or((
             StatusCode::BAD_REQUEST,
             "the request needs one `Host` header",
@@ -68,14 +72,14 @@ impl Guard {
     }
 
     /// The origin of a page elsewhere that may read the answers.
-    pub(super) fn reader<'a>(&self, headers: &'a HeaderMap) -> Option<&'a HeaderValue> {
+    pub(in super::super) fn reader<'a>(&self, headers: &'a HeaderMap) -> Option<&'a HeaderValue> {
         let origin = headers.get(ORIGIN)?;
         let text = origin.to_str().ok()?.to_ascii_lowercase();
         self.origins.contains(&text).then_some(origin)
     }
 
     /// Who makes the request.
-    pub(super) fn who(&self, headers: &HeaderMap) -> Result<&str, Refused> {
+    pub(in super::super) fn who(&self, headers: &HeaderMap) -> Result<&str, Refused> {
         if self.tokens.is_empty() {
             return Ok(ANYBODY);
         }
@@ -104,7 +108,7 @@ impl Guard {
 }
 
 /// The value of a header that stands there once.
-pub(super) fn only<'a>(
+pub(in super::super) fn only<'a>(
     headers: &'a HeaderMap,
     name: &hyper::header::HeaderName,
 ) -> Option<&'a str> {

@@ -1,5 +1,6 @@
 //! All conversations: who has which, how many there may be, and when they end.
 
+use super::super::super::board::Board;
 use super::super::super::id;
 use super::super::super::interpreter::Order;
 use super::super::super::link::{Endpoint, Reach};
@@ -39,6 +40,7 @@ pub(super) struct Hall {
     servers: [Vec<(String, Reach)>; 2],
     patience: Patience,
     metrics: Metrics,
+    board: Option<Board>,
     /// Tell conversations of changes.
     watchers: RefCell<Vec<Watcher>>,
     seats: RefCell<HashMap<String, Rc<Seat>>>,
@@ -101,7 +103,7 @@ impl Hall {
         judging: Judging,
         servers: Vec<(String, Endpoint)>,
         (settings, patience): (Settings, Patience),
-        metrics: Metrics,
+        (metrics, board): (Metrics, Option<Board>),
     ) -> Self {
         let servers = [
             reached(servers.clone(), &settings, Order::OlderFirst),
@@ -116,6 +118,7 @@ impl Hall {
             servers,
             patience,
             metrics,
+            board,
             watchers: RefCell::default(),
             seats: RefCell::default(),
             running: RefCell::default(),
@@ -174,7 +177,12 @@ impl Hall {
         } = switchboard(
             opened.gate,
             lock,
-            Office::counted(opened.audit, opened.desk, self.metrics.clone()),
+            Office::counted(
+                opened.audit,
+                opened.desk,
+                self.metrics.clone(),
+                opened.place,
+            ),
             servers.clone(),
             &self.settings,
             &self.patience,
@@ -214,6 +222,13 @@ impl Hall {
     /// Takes over changes for all conversations, and for those to come.
     pub(super) async fn follow(&self, mut changes: Changes) {
         while let Some(change) = changes.next().await {
+            if let Some(board) = &self.board {
+                match &change {
+                    Change::Plan(plan) => board.set_plan((**plan).clone()),
+                    Change::Failed(why) => board.set_failure(why),
+                    Change::Lock(_) => {}
+                }
+            }
             let judging = &mut *self.judging.borrow_mut();
             let (word, why, more) = judging.take(&change);
             self.metrics.plan(&judging.plan.short_digest());

@@ -6,7 +6,7 @@
 //! seen by another.
 
 mod answers;
-mod guard;
+pub(super) mod guard;
 mod hall;
 mod modern;
 mod requests;
@@ -15,11 +15,12 @@ mod serving;
 mod stateless;
 mod stream;
 mod tls;
-mod tokens;
+pub(super) mod tokens;
 
 pub use tls::TlsFiles;
 pub use tokens::Tokens;
 
+use super::super::board::{Board, Place};
 use super::super::desk::Desk;
 use super::super::link::Endpoint;
 use super::super::mediator::Settings;
@@ -102,6 +103,8 @@ pub struct Opened {
     pub audit: Audit,
     /// Where humans approve out of band.
     pub desk: Option<Desk>,
+    /// Where people see its servers.
+    pub place: Option<Place>,
 }
 
 /// Opens what a conversation of that name needs, to be judged by that plan.
@@ -129,6 +132,8 @@ pub struct HttpGateway {
     pub changes: Option<Changes>,
     /// What counts.
     pub metrics: Metrics,
+    /// Where people see what is in force.
+    pub board: Option<Board>,
 }
 
 impl fmt::Debug for HttpGateway {
@@ -182,7 +187,7 @@ impl HttpGateway {
                 },
                 self.servers,
                 (self.settings, self.patience),
-                self.metrics,
+                (self.metrics, self.board),
             ));
             if let (Some(tls), Some(_)) = (&tls, &self.changes) {
                 spawn_local(Rc::clone(tls).follow());
