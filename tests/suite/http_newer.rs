@@ -60,10 +60,7 @@ fn a_client_with_a_session_is_asked_by_requests() {
     client.hello(&every_capability());
     client.until_tools(TOOLS.len());
     let (text, failed) = client.call("far__echo", json!({"a": [1.0, "\u{e9}"]}));
-    assert!(
-        !failed && text == "{\"a\":[1.0,\"\u{e9}\"]}",
-        "{text}"
-    );
+    assert!(!failed && text == "{\"a\":[1.0,\"\u{e9}\"]}", "{text}");
     let (answer, asked) = answered(&mut client, "far__ask", &json!({"x": 1}));
     assert_eq!(
         answer["result"]["content"][0]["text"], "hello Ann",

@@ -2,7 +2,6 @@
 //!
 //! Without the cargo feature `tls` there is none, and asking for it is an error.
 
-use super::super::super::log::{note, visible};
 use std::path::PathBuf;
 
 /// Where a certificate and its key are, both as PEM.
@@ -19,7 +18,8 @@ pub(super) use real::Tls;
 
 #[cfg(feature = "tls")]
 mod real {
-    use super::{TlsFiles, note, visible};
+    use super::super::super::super::log::{note, visible};
+    use super::TlsFiles;
     use rustls::ServerConfig;
     use rustls::pki_types::pem::PemObject;
     use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -109,7 +109,7 @@ pub(super) use none::Tls;
 
 #[cfg(not(feature = "tls"))]
 mod none {
-    use super::{TlsFiles, note, visible};
+    use super::TlsFiles;
     use std::rc::Rc;
     use tokio::net::TcpStream;
 
