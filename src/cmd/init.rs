@@ -134,6 +134,13 @@ fn check_policy(args: &InitArgs) -> Result<(), Failure> {
 fn this_program() -> Result<String, Failure> {
     let path = std::env::current_exe()
         .map_err(|error| Failure::Message(format!("where bouncer lies is not known: {error}")))?;
+    if is_cached(&path) {
+        return Err(Failure::Message(format!(
+            "this bouncer, `{}`, lies in a cache that may be emptied, and the client would lose its servers: \
+             install it (`npm install --global`, `pip install`, `uv tool install`), or say with `--program` what to start",
+            path.display()
+        )));
+    }
     path.into_os_string().into_string().map_err(|path| {
         let shown = PathBuf::from(path);
         Failure::Message(format!(
@@ -141,6 +148,14 @@ fn this_program() -> Result<String, Failure> {
             shown.display()
         ))
     })
+}
+
+/// Whether a program lies where `npx`, `uvx` and `pipx run` keep what they fetched.
+fn is_cached(program: &Path) -> bool {
+    let parts: Vec<&str> = program.iter().filter_map(|part| part.to_str()).collect();
+    let of_uv = |pair: &[&str]| matches!(pair, ["uv", inner] if inner.starts_with("archive-v"));
+    let of_pipx = |pair: &[&str]| matches!(pair, ["pipx", ".cache"] | [".cache", "pipx"]);
+    parts.contains(&"_npx") || parts.windows(2).any(|pair| of_uv(pair) || of_pipx(pair))
 }
 
 /// What to do with one file. Names that were found are taken out of `named`.
@@ -216,7 +231,7 @@ pub fn standing(kind: &Kind) -> String {
         Kind::Stashed(_) => "already guarded, by an older `init`".to_owned(),
         Kind::Bouncer { subcommand, .. } => format!("is `bouncer {}` itself", escape(subcommand)),
         Kind::Remote { url, .. } => format!(
-            "not guarded: it is reached at {}, and `bouncer run` only stands before servers that are started by a command",
+            "not guarded: it is reached at {}, perhaps with a log-in that only the client has; to guard it, write it into a gateway's policy as `servers: {{NAME: {{url: …}}}}`",
             escape(url)
         ),
         Kind::Other(why) => format!("not guarded: {}", escape(why)),
@@ -375,4 +390,28 @@ fn without_lock(
         document.wrap(entry, program, &options(args, &entry.name, lock)?)?;
     }
     Ok(document.text())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caches_are_no_place_to_start_from() {
+        for cached in [
+            "/home/me/.npm/_npx/6f5d1c/node_modules/bouncer-gate/bin/bouncer",
+            "/home/me/.cache/uv/archive-v0/Xq2/bin/bouncer",
+            "/home/me/.local/pipx/.cache/1f/bin/bouncer",
+        ] {
+            assert!(is_cached(Path::new(cached)), "{cached}");
+        }
+        for kept in [
+            "/usr/bin/bouncer",
+            "/home/me/.local/share/uv/tools/bouncer-gate/bin/bouncer",
+            "/home/me/.local/pipx/venvs/bouncer-gate/bin/bouncer",
+            "/home/me/.cache/target/release/bouncer",
+        ] {
+            assert!(!is_cached(Path::new(kept)), "{kept}");
+        }
+    }
 }
