@@ -195,22 +195,23 @@ pub struct CheckArgs {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Without --line and --last, the last line of the log that is no allow is explained."
+    after_help = "Without --tool, a line of the audit log is explained: ~/.bouncer/audit.jsonl unless --audit \
+names another; without --line and --last, the last that is no allow."
 )]
 pub struct WhyArgs {
     /// An audit log: explain one of its lines
     #[arg(long, value_name = "FILE", conflicts_with_all = ["tool", "plan", "policy", "server", "tools", "untrusted"])]
     pub audit: Option<PathBuf>,
     /// The number of the line, from 1
-    #[arg(long, value_name = "N", requires = "audit")]
+    #[arg(long, value_name = "N", conflicts_with = "tool")]
     pub line: Option<usize>,
     /// The last line, whatever its verdict
-    #[arg(long, requires = "audit", conflicts_with = "line")]
+    #[arg(long, conflicts_with_all = ["line", "tool"])]
     pub last: bool,
     #[command(flatten)]
     pub source: PolicySource,
     /// A hypothetical call instead: the tool's name
-    #[arg(long, value_name = "TOOL", required_unless_present = "audit")]
+    #[arg(long, value_name = "TOOL")]
     pub tool: Option<String>,
     /// The arguments, one JSON object; `@FILE` reads them from a file
     #[arg(long, value_name = "JSON", default_value = "{}")]

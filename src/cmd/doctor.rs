@@ -313,18 +313,72 @@ fn hooks(said: &mut Said, places: &Places) {
             .iter()
             .filter_map(|path| std::fs::read_to_string(path).ok());
         let calls = texts.filter_map(|text| serde_json::from_str::<Value>(&text).ok());
-        let commands: Vec<(String, bool)> = calls
-            .flat_map(|settings| commands(&settings, event))
-            .collect();
-        match commands.iter().find(|(command, _)| command.contains("bouncer") && command.contains(" hook ")) {
-            Some((_, true)) => said.add(Mark::Good, format!("{client}: a hook guards its shell, its files and its fetching")),
-            Some((_, false)) => said.add(Mark::Look, format!("{client}: a hook guards some of its tools; its `matcher` leaves others out")),
+        let calls: Vec<Value> = calls.collect();
+        let ours = |event: &str| -> Vec<(String, bool)> {
+            let all = calls.iter().flat_map(|settings| commands(settings, event));
+            all.filter(|(command, _)| command.contains("bouncer") && command.contains(" hook "))
+                .collect()
+        };
+        let off = calls
+            .iter()
+            .any(|settings| settings.get("disableAllHooks") == Some(&Value::Bool(true)));
+        let before = ours(event);
+        match before.first() {
+            Some(_) if off => said.add(
+                Mark::Gap,
+                format!("{client}: a hook is there, and `disableAllHooks` switches it off"),
+            ),
+            Some((command, all)) => match unusable(command, form) {
+                Some(why) => said.add(Mark::Gap, format!("{client}: its hook does not guard: {why}")),
+                None if event == "PreToolUse" && ours("PostToolUse").is_empty() => said.add(
+                    Mark::Look,
+                    format!("{client}: a hook guards its tools, and none remembers what they read (`PostToolUse`), so that nothing is known to come from there"),
+                ),
+                None if !all => said.add(Mark::Look, format!("{client}: a hook guards some of its tools; its `matcher` leaves others out")),
+                None => said.add(Mark::Good, format!("{client}: a hook guards its shell, its files and its fetching")),
+            },
             None => said.add(
                 Mark::Gap,
-                format!("{client}: no hook guards its own shell, files and fetching; `bouncer help hook {form}` and docs/hook.md say how"),
+                format!("{client}: no hook guards its own shell, files and fetching; `bouncer help hook` and docs/hook.md say how"),
             ),
         }
     }
+}
+
+/// Why a hook's command cannot do its work, as far as that shows without running it.
+fn unusable(command: &str, form: &str) -> Option<String> {
+    let words: Vec<&str> = command
+        .split_whitespace()
+        .map(|word| word.trim_matches(['"', '\'']))
+        .collect();
+    let at = words.iter().position(|word| *word == "hook")?;
+    let program = words.get(at.checked_sub(1)?)?;
+    let found = if program.contains(['/', '\\']) {
+        Path::new(program).is_file()
+    } else {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut directories = std::env::split_paths(&path);
+        directories.any(|directory| directory.join(program).is_file())
+    };
+    // A path with a variable or a blank in it is not followed.
+    if !found && !program.contains(['$', '~']) && !command.contains(['"', '\'']) {
+        return Some(format!("there is no program `{}`", escape(program)));
+    }
+    let client = words.get(at + 1)?;
+    if *client != form {
+        return Some(format!(
+            "it is `hook {}`, and this client needs `hook {form}`",
+            escape(client)
+        ));
+    }
+    let files = words.windows(2).filter_map(|pair| match pair {
+        ["--policy" | "--plan", file] => Some(*file),
+        _ => None,
+    });
+    let mut missing = files.filter(|file| file.starts_with('/') && !Path::new(file).is_file());
+    missing
+        .next()
+        .map(|file| format!("there is no file `{}`", escape(file)))
 }
 
 /// The commands of an event's hooks, and whether they are called for every tool.

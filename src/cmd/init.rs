@@ -285,11 +285,19 @@ fn apply(args: &InitArgs, program: &str, plan: &mut Plan) -> Result<bool, Failur
     if !args.no_pin {
         let mut unpinned = Vec::new();
         for entry in &plan.wrapped {
-            if !pin_entry(args, entry, plan)? {
+            let pinned = pin_entry(args, entry, plan)?;
+            whole &= pinned;
+            // One lock holds all servers of a gateway, so it has to hold each.
+            if !pinned || (args.gateway && !pinnable(args, entry)) {
                 unpinned.push(entry.clone());
             }
         }
-        whole = unpinned.is_empty();
+        if args.gateway && !unpinned.is_empty() {
+            writeln!(
+                out,
+                "the gateway pins what its servers list whenever it starts"
+            )?;
+        }
         // Held to a lock that lacks them, their tools would all be denied.
         plan.change.new = without_lock(args, program, plan, &unpinned).map_err(Failure::Message)?;
     }

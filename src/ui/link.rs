@@ -34,9 +34,22 @@ impl Link {
         if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
             private_directory(directory)?;
         }
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+        match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+            Ok(there) => {
+                // Only what another page left, not what was named by mistake.
+                let old = there.is_symlink()
+                    || (there.is_file()
+                        && fs::read_to_string(&path).is_ok_and(|text| {
+                            text.starts_with("http://") && text.lines().count() == 1
+                        }));
+                if !old {
+                    let why = "there is something else there already";
+                    return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
+                }
+                fs::remove_file(&path)?;
+            }
         }
         let text = format!("{link}\n");
         // Nobody else is to have made it in between.
@@ -63,5 +76,27 @@ impl Drop for Link {
         if own {
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_another_link_is_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("link");
+        fs::write(&path, "version: 1\n").unwrap();
+        assert!(Link::write(path.clone(), "http://127.0.0.1:1/#token=a").is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "version: 1\n");
+        fs::write(&path, "http://127.0.0.1:1/#token=a\n").unwrap();
+        let link = Link::write(path.clone(), "http://127.0.0.1:2/#token=b").unwrap();
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            "http://127.0.0.1:2/#token=b\n"
+        );
+        drop(link);
+        assert!(!path.exists());
     }
 }

@@ -68,7 +68,7 @@ async function browse(options = {}) {
   // A page of its own for a gateway; `expected`: console errors that are part of the test.
   const open = async (gateway, hash = "") => {
     const page = await context.newPage();
-    page.setDefaultTimeout(8000);
+    page.setDefaultTimeout(30000);
     await page.goto(await gateway.page());
     if (hash) await page.evaluate((to) => (location.hash = to), hash);
     return page;

@@ -8,7 +8,7 @@ export default function scenes({ Gateway, bouncer, scratch, into, browse, card, 
   let count = 0;
   const gateway = (text = policy(), options = {}) => new Gateway(bouncer, path.join(scratch, `gateway-${++count}`), text, options);
   const origin = async (of) => new URL(await of.page()).origin;
-  const shot = (page, name, options = {}) => page.screenshot({ path: path.join(into, `${name}.png`), ...options });
+  const shot = (page, name, options = {}) => page.screenshot({ timeout: 60000, path: path.join(into, `${name}.png`), ...options });
   const outcome = (page, id) => card(page, id).locator(".outcome");
 
   return {

@@ -255,6 +255,37 @@ fn a_gateway_takes_the_place_of_all_servers() {
     assert_eq!((code, read(&config)), (0, original));
 }
 
+#[test]
+fn a_gateway_holds_its_servers_to_a_lock_only_if_it_has_all_of_them() {
+    let place = Place::new("adopt-gateway-lock");
+    let original = place.config();
+    let config = place.write(".cursor/mcp.json", &original);
+    // Again after `uninstall`, where the policy is left as it was written.
+    for _ in 0..2 {
+        let (code, stdout, stderr) = place.run(&["init", "--gateway", "--yes"]);
+        assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
+        assert!(read(&config).contains("--tools"));
+        let (code, ..) = place.run(&["uninstall", "--yes"]);
+        assert_eq!((code, read(&config)), (0, original.clone()));
+    }
+    let policy = place.dir.join(".cursor/mcp.json.bouncer.yaml");
+    std::fs::write(&policy, format!("{}# mine\n", read(&policy))).unwrap();
+    let (code, _, stderr) = place.run(&["init", "--gateway", "--yes"]);
+    assert!(code != 0 && stderr.contains("exists already"), "{stderr}");
+    std::fs::remove_file(&policy).unwrap();
+    let placeholder = original.replacen(
+        "\"command\"",
+        "\"env\": {\"A\": \"${HOME}\"}, \"command\"",
+        1,
+    );
+    assert_ne!(placeholder, original);
+    std::fs::write(&config, &placeholder).unwrap();
+    let (code, stdout, stderr) = place.run(&["init", "--gateway", "--yes"]);
+    assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
+    assert!(stdout.contains("whenever it starts"), "{stdout}");
+    assert!(!read(&config).contains("--tools"), "{}", read(&config));
+}
+
 /// A hook's exit code, and what it says on standard output.
 fn hook(place: &Place, client: &str, message: &Value) -> (i32, Value, String) {
     hook_text(place, client, &message.to_string())
@@ -553,16 +584,52 @@ fn the_doctor_finds_the_gaps() {
     assert!(stdout.contains("mail: not guarded"), "{stdout}");
     assert!(stdout.contains("Claude Code: no hook guards"), "{stdout}");
     assert_eq!(place.run(&["init", "--yes"]).0, 0);
-    place.write(
-        "home/.claude/settings.json",
-        r#"{"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "bouncer hook claude-code"}]}]}}"#,
+    let settings = |command: &str, more: &str| {
+        let hook = format!(
+            r#"[{{"matcher": "*", "hooks": [{{"type": "command", "command": "{command}"}}]}}]"#
+        );
+        let text = format!(
+            r#"{{"hooks": {{"PreToolUse": {hook}{}}}}}"#,
+            more.replace("HOOK", &hook)
+        );
+        place.write("home/.claude/settings.json", &text);
+        place.run(&["doctor"]).1
+    };
+    let after = r#", "PostToolUse": HOOK"#;
+    let here = env!("CARGO_BIN_EXE_bouncer");
+    let good = format!("{here} hook claude-code");
+    let stdout = settings(&good, after);
+    assert!(
+        stdout.contains("Claude Code: a hook guards its shell"),
+        "{stdout}"
     );
+    for (command, more, said) in [
+        (good.as_str(), "", "none remembers what they read"),
+        (
+            &format!("{here} hook codex"),
+            after,
+            "this client needs `hook claude-code`",
+        ),
+        (
+            "/nonexistent/bouncer hook claude-code",
+            after,
+            "there is no program `/nonexistent/bouncer`",
+        ),
+        (
+            &format!("{good} --policy /nonexistent.yaml"),
+            after,
+            "there is no file `/nonexistent.yaml`",
+        ),
+    ] {
+        let stdout = settings(command, more);
+        assert!(stdout.contains(said), "{said}: {stdout}");
+    }
+    settings(&good, after);
     let (code, stdout, _) = place.run(&["doctor"]);
     assert!(
         stdout.contains("mail: guarded by the built-in packs"),
         "{stdout}"
     );
-    assert!(stdout.contains("Claude Code: a hook guards"), "{stdout}");
     // The server that is reached over the network is still there.
     assert!(
         stdout.contains("far: not guarded") && stdout.contains("1 gap"),

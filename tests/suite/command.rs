@@ -559,6 +559,12 @@ fn why_reads_the_audit_log_and_trusts_nothing_in_it() {
     assert!(code == 1 && stderr.contains("line 3"), "{stderr}");
     let (code, _, stderr) = why(&["--line", "9"]);
     assert!(code == 1 && stderr.contains("has no line 9"), "{stderr}");
-    let (code, _, stderr) = output(bouncer().arg("why"));
-    assert!(code == 2 && stderr.contains("--tool"), "{stderr}");
+    // Without either there is the log that everything writes, if it is there.
+    let home = scratch("why-home");
+    let (code, _, stderr) = output(bouncer().env("HOME", &home).arg("why"));
+    assert!(code == 1 && stderr.contains("--tool"), "{stderr}");
+    std::fs::create_dir_all(home.join(".bouncer")).unwrap();
+    std::fs::copy(&log, home.join(".bouncer/audit.jsonl")).unwrap();
+    let (code, stdout, _) = output(bouncer().env("HOME", &home).args(["why", "--line", "2"]));
+    assert!(code == 0 && stdout.starts_with("allow: "), "{stdout}");
 }

@@ -188,7 +188,10 @@ impl Cx<'_> {
 
     /// A whole number between `least` and `most`, without leading zeros.
     pub(crate) fn count(&mut self, node: &Node, what: &str, least: u64, most: u64) -> Option<u64> {
-        let expected = format!("a whole number from {least}");
+        let expected = match most {
+            u64::MAX => format!("a whole number from {least}"),
+            _ => format!("a whole number from {least} to {most}"),
+        };
         let Value::Scalar(scalar) = &node.value else {
             self.wrong(node, what, &expected, "write a whole number");
             return None;

@@ -120,12 +120,12 @@ impl<J: Judge + 'static> Mediator<J> {
         for _ in 0..MAX_QUESTIONS {
             let server = self.server.as_deref();
             let Some(message) = elicit::message(server, case.call, &asked) else {
-                let why =
-                    asked.because("a human has to approve it, but it is too large to be shown");
-                return self.block(case, &why, Outcome::NobodyToAsk);
+                // A form has no room for it; the store and the page do.
+                let why = "a human has to approve it, but it is too large for a form";
+                return self.ask_out_of_band(case, &asked, why);
             };
             let generation = self.judge.borrow().generation();
-            let reply = self.ask(&message, waiting).await;
+            let reply = self.ask(&message, case, waiting).await;
             // Meanwhile the tool may have changed.
             self.wait_for_listing(waiting).await;
             self.upstream.room().await;

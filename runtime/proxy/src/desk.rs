@@ -61,6 +61,10 @@ impl Desk {
     pub(super) fn set_plan(&self, digest: String) {
         *self.plan.borrow_mut() = digest.into();
         self.filed.borrow_mut().clear();
+        // Not even when the plan before comes back.
+        if let Err(error) = self.store.end(&self.conversation) {
+            complain(&error);
+        }
     }
 
     fn plan(&self) -> Rc<str> {
@@ -102,6 +106,9 @@ impl Desk {
 
     /// The key of a call as a whole.
     fn whole_call(&self, server: Option<&str>, case: &Case<'_>) -> Option<Key> {
+        if too_large(case) {
+            return None;
+        }
         let plan = self.plan();
         let request = Request {
             plan: &plan,
@@ -152,6 +159,9 @@ impl Desk {
         case: &Case<'_>,
         asked: &Finding,
     ) -> Option<Held> {
+        if too_large(case) {
+            return None;
+        }
         let plan = self.plan();
         let request = self.request(&plan, server, case, asked)?;
         match request.key() {
@@ -185,18 +195,14 @@ impl Desk {
         case: &Case<'_>,
         asked: &Finding,
     ) -> Result<String, String> {
-        let too_large = || "a human has to approve it, but it is too large to be shown".to_owned();
-        if case
-            .call
-            .arguments()
-            .is_some_and(|raw| raw.len() > MAX_ARGUMENTS)
-        {
-            return Err(too_large());
+        let unshown = || "a human has to approve it, but it is too large to be shown".to_owned();
+        if too_large(case) {
+            return Err(unshown());
         }
         let plan = self.plan();
         let request = self
             .request(&plan, server, case, asked)
-            .ok_or_else(too_large)?;
+            .ok_or_else(unshown)?;
         let id = self.store.ask(&request).map_err(|error| match error {
             StoreError::Denied(_) => error.to_string(),
             _ => {
@@ -213,6 +219,12 @@ impl Desk {
         }
         Ok(id)
     }
+}
+
+/// Whether nobody is ever asked about these arguments, so that none can have an approval.
+fn too_large(case: &Case<'_>) -> bool {
+    let arguments = case.call.arguments();
+    arguments.is_some_and(|raw| raw.len() > MAX_ARGUMENTS)
 }
 
 /// With the conversation ends what was approved for as long as it lasts.

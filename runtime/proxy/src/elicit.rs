@@ -2,7 +2,8 @@
 //!
 //! Knows what is asked and what counts as a yes; not what follows from it.
 
-use super::judging::Finding;
+use super::interpreter::{Questions, Related};
+use super::judging::{Case, Finding};
 use super::log::{quoted, visible};
 use super::mediator::Mediator;
 use super::session::{Approval, Judge};
@@ -17,8 +18,10 @@ use std::collections::BTreeMap;
 const MAX_DESTINATION: usize = 1000;
 /// Arguments of a call that are shown at most.
 const MAX_ARGUMENTS: usize = 40;
-/// Characters of one argument that are shown.
+/// Characters of an argument's name.
 const MAX_ARGUMENT: usize = 300;
+/// Characters of an argument's value that a form has room for.
+const MAX_VALUE: usize = 2000;
 /// Characters of other texts.
 const MAX_TEXT: usize = 2000;
 
@@ -75,7 +78,7 @@ pub(super) fn message(
     Some(text)
 }
 
-/// Shows every argument by name, with the beginning of its value.
+/// Shows every argument whole. `None` if that would be more than fits into a form.
 fn push_arguments(arguments: Option<&[u8]>, text: &mut String) -> Option<()> {
     let Some(raw) = arguments else {
         text.push_str("\nIt has no arguments.");
@@ -90,16 +93,14 @@ fn push_arguments(arguments: Option<&[u8]>, text: &mut String) -> Option<()> {
             return None;
         }
         let value = value.get();
-        let shown: String = value.chars().take(MAX_ARGUMENT).collect();
+        if value.chars().nth(MAX_VALUE).is_some() {
+            return None;
+        }
         text.push_str(&format!(
             "\n{}: {}",
             quoted(&name, MAX_ARGUMENT),
-            visible(&shown)
+            visible(value)
         ));
-        let more = value.chars().count().saturating_sub(MAX_ARGUMENT);
-        if more > 0 {
-            text.push_str(&format!("… ({more} more characters)"));
-        }
     }
     Some(())
 }
@@ -133,15 +134,41 @@ pub(super) fn is_yes(result: &Value) -> bool {
         && result.pointer("/content/approve") == Some(&Value::Bool(true))
 }
 
+/// As long as it lives, it is known which call a question is about.
+struct AboutCall<'a>(&'a Questions, &'a str);
+
+impl<'a> AboutCall<'a> {
+    fn note(asks: &'a Questions, id: &'a str, case: &Case<'_>) -> Self {
+        if let Some(request) = &case.id {
+            let related = Related {
+                request: request.key.clone(),
+                name: id.to_owned(),
+                of: 1,
+            };
+            asks.borrow_mut().insert(id.to_owned(), related);
+        }
+        Self(asks, id)
+    }
+}
+
+impl Drop for AboutCall<'_> {
+    fn drop(&mut self) {
+        self.0.borrow_mut().remove(self.1);
+    }
+}
+
 impl<J: Judge> Mediator<J> {
     /// Asks, and waits for the answer, the time-out or the end of the call.
-    pub(super) async fn ask(&self, message: &str, waiting: &Waiting) -> Reply {
+    pub(super) async fn ask(&self, message: &str, case: &Case<'_>, waiting: &Waiting) -> Reply {
         self.client.room().await;
         if waiting.is_cancelled() {
             return Reply::Cancelled;
         }
         let id = self.next_ask_id();
         let answer = self.table.borrow_mut().expect_client(&id);
+        // Whoever passes it on has to know which call it is about: a yes to it is none to
+        // another.
+        let asks = AboutCall::note(&self.asks, &id, case);
         self.client
             .push(request(&id, message).to_string().as_bytes());
         let reply = tokio::select! {
@@ -152,6 +179,7 @@ impl<J: Judge> Mediator<J> {
             () = waiting.cancelled() => Reply::Cancelled,
             () = tokio::time::sleep(self.settings.ask_timeout) => Reply::TimedOut,
         };
+        drop(asks);
         // Whatever is answered now comes too late: close the form.
         self.table.borrow_mut().forget_client(&id);
         let notice = json!({
@@ -202,7 +230,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(text.lines().count(), 6, "{text}");
-        assert!(text.contains("102 more characters"));
+        assert!(text.contains(&"x".repeat(400)));
     }
 
     #[test]
@@ -212,6 +240,8 @@ mod tests {
             destination: "x".repeat(1001),
         };
         assert_eq!(ask("{}", Approval::Destination(question)), None);
+        let long = format!(r#"{{"cmd":"ls {}; rm -rf /"}}"#, " ".repeat(2000));
+        assert_eq!(ask(&long, Approval::ThisCall), None);
         let many: Vec<String> = (0..41).map(|n| format!("\"a{n}\":1")).collect();
         assert_eq!(
             ask(&format!("{{{}}}", many.join(",")), Approval::ThisCall),

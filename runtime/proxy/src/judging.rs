@@ -218,7 +218,7 @@ impl<J: Judge> Mediator<J> {
 
     /// Denies the call for now. A human may approve it in another process, for when it is
     /// made again.
-    fn ask_out_of_band(&self, case: &Case<'_>, finding: &Finding, why: &str) {
+    pub(super) fn ask_out_of_band(&self, case: &Case<'_>, finding: &Finding, why: &str) {
         let desk = self
             .office
             .desk

@@ -6,6 +6,7 @@
 use super::board::Place;
 use super::desk::Desk;
 use super::hiding::Hiding;
+use super::interpreter::Questions;
 use super::listing::Listing;
 use super::metrics::Metrics;
 use super::outbox::Outbox;
@@ -103,6 +104,8 @@ pub(super) struct Mediator<J> {
     pub client: Outbox,
     settled: Notify,
     questions: Cell<u64>,
+    /// What the proxy's own open questions are about.
+    pub asks: Questions,
     /// Two prefixes, because each is seen by one side only.
     list_prefix: String,
     ask_prefix: String,
@@ -127,6 +130,7 @@ impl<J: Judge> Mediator<J> {
             client: Outbox::default(),
             settled: Notify::new(),
             questions: Cell::new(0),
+            asks: Questions::default(),
             list_prefix: id::unguessable(),
             ask_prefix: id::unguessable(),
         })

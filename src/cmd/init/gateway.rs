@@ -79,12 +79,6 @@ pub fn replace(
     };
     let name = free_name(document, first);
     let policy = file::beside(path, POLICY);
-    if policy.exists() {
-        return Err(format!(
-            "`{}` exists already: move it away, or write the entry by hand",
-            policy.display()
-        ));
-    }
     let mut text = String::from(
         "# The servers behind the gateway, as they stood in the client's configuration. Rules and\n\
          # contracts of your own go here as well; without any, the built-in packs decide.\n\
@@ -94,6 +88,13 @@ pub fn replace(
         let launch = entry.launch().ok_or("an entry starts no server")?;
         server(&mut text, &entry.name, &servable(launch)?);
         document.remove(entry)?;
+    }
+    // What an earlier `init` wrote, and nobody changed, is as good as new.
+    if policy.exists() && std::fs::read_to_string(&policy).ok().as_ref() != Some(&text) {
+        return Err(format!(
+            "`{}` exists already: move it away, or write the entry by hand",
+            policy.display()
+        ));
     }
     let mut args = vec!["gateway".to_owned()];
     push(&mut args, "--policy", &absolute(&policy)?);

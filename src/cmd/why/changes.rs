@@ -66,7 +66,7 @@ pub(super) fn in_words(
             "{tool} in the server's list of tools when it is pinned, or in the lock (`bouncer pin`)"
         )],
         "pinning.changed" => vec![format!(
-            "the definition of {tool} that was pinned; review the new one and pin it (`bouncer pin --force`)"
+            "the definition of {tool} that was pinned; review the new one and pin it (`bouncer pin --accept`)"
         )],
         "malformed" => vec!["arguments that are one well-formed JSON object".to_owned()],
         _ => Vec::new(),

@@ -10,6 +10,7 @@ mod trial;
 
 use crate::cli::WhyArgs;
 use crate::output::{Failure, Outcome};
+use bouncer_runtime::audit::Audit;
 use bouncer_runtime::gate::Grounds;
 use bouncer_runtime::text::Quoted;
 use serde::Serialize;
@@ -21,10 +22,12 @@ pub fn run(args: &WhyArgs) -> Outcome {
         (Some(log), _) => log::explain(log, args.line, args.last)?,
         (None, Some(tool)) => trial::explain(args, tool)?,
         (None, None) => {
-            let help = "name a call with `--tool`, or a log with `--audit`";
-            return Err(Failure::Message(format!(
-                "there is nothing to explain: {help}"
-            )));
+            let log = Audit::default_path().filter(|log| log.is_file());
+            let log = log.ok_or_else(|| {
+                let help = "name a call with `--tool`, or a log with `--audit`";
+                Failure::Message(format!("there is nothing to explain: {help}"))
+            })?;
+            log::explain(&log, args.line, args.last)?
         }
     };
     let mut stdout = io::stdout().lock();

@@ -107,8 +107,8 @@ impl Key {
 }
 
 impl Request<'_> {
-    /// What an approval of this request is bound to. For a call: plan, server, tool and
-    /// canonical arguments; for a destination: plan, conversation, server, tool,
+    /// What an approval of this request is bound to. For a call: plan, principal, server, tool
+    /// and canonical arguments; for a destination: plan, conversation, server, tool,
     /// parameter and destination. Linear in the arguments.
     ///
     /// # Errors
@@ -127,6 +127,8 @@ impl Request<'_> {
         match self.subject {
             Subject::Call => {
                 part(b"call");
+                // Of another principal's agent, the same call is another call.
+                part(principal(self.conversation).as_bytes());
                 let raw = self.arguments.unwrap_or(b"{}");
                 canonical(raw, &mut |text| {
                     hasher.update(text);
@@ -142,6 +144,12 @@ impl Request<'_> {
         }
         Ok(Key(*hasher.finalize().as_bytes()))
     }
+}
+
+/// Whose conversation it is: what stands before the first slash of its name. Where nobody
+/// logs in there is none, so that an agent that starts again finds what was approved.
+fn principal(conversation: &str) -> &str {
+    conversation.split_once('/').map_or("", |(name, _)| name)
 }
 
 /// A request in the store. Times are milliseconds since 1970, by the wall clock.

@@ -367,6 +367,24 @@ fn approve_for_conversation(store: &Store, request: &Request<'_>) -> (String, Ke
 }
 
 #[test]
+fn an_approval_is_for_the_principal_it_was_asked_for() {
+    let rig = Rig::new();
+    let of = |conversation| Request {
+        conversation,
+        ..request(r#"{"x":1}"#)
+    };
+    let (id, alice) = approve(&rig.store, &of("alice/1"));
+    let bob = of("bob/2").key().unwrap();
+    assert_eq!(rig.store.approved(&bob).unwrap(), None);
+    assert!(!rig.store.take(&id, &bob).unwrap());
+    // Her agent may have come back in another conversation, and where nobody logs in an
+    // agent that starts again has another one.
+    assert_eq!(of("alice/3").key().unwrap(), alice);
+    assert_eq!(of("c1").key().unwrap(), of("c2").key().unwrap());
+    assert!(rig.store.take(&id, &alice).unwrap());
+}
+
+#[test]
 fn an_approval_for_a_conversation_is_for_that_one_and_ends_with_it() {
     let rig = Rig::new();
     let request = request(r#"{"a":1}"#);

@@ -4,12 +4,14 @@
 use super::super::frame::{Frame, FrameReader, text};
 use super::super::from_client::cancelled_key;
 use super::super::id::Key;
+use super::super::interpreter::Questions;
 use super::super::line::{Line, LineReader};
 use super::super::session::Judge;
 use super::from_client::progress_token;
 use super::front::{About, Front, Member};
 use super::routes::{Request, number};
 use super::splice::splice;
+use std::cell::RefCell;
 use std::rc::Rc;
 use tokio::io::AsyncRead;
 
@@ -102,8 +104,11 @@ impl<J: Judge + 'static> Front<J> {
         if !self.tells_abouts.get() {
             return;
         }
-        let questions = member.questions.borrow();
-        let related = text(id).and_then(|id| questions.borrow().get(&id).cloned());
+        let find = |id: String| {
+            let of = |open: &RefCell<Questions>| open.borrow().borrow().get(&id).cloned();
+            of(&member.questions).or_else(|| of(&member.asks))
+        };
+        let related = text(id).and_then(find);
         let about = related.and_then(|related| {
             let Key::Whole(whole) = related.request else {
                 return None;

@@ -69,6 +69,8 @@ pub(super) struct Member {
     pub greeted: Cell<bool>,
     /// What its open questions are about, where that is known.
     pub questions: RefCell<Questions>,
+    /// The same of the questions that are asked before a call goes to it.
+    pub asks: RefCell<Questions>,
     /// A listing of its tools is under way, and another is wanted.
     pub refreshing: Cell<bool>,
     pub again: Cell<bool>,
@@ -85,6 +87,7 @@ impl Member {
             tools: RefCell::default(),
             greeted: Cell::default(),
             questions: RefCell::default(),
+            asks: RefCell::default(),
             refreshing: Cell::default(),
             again: Cell::default(),
         })

@@ -92,6 +92,7 @@ impl<J: Judge + 'static> Front<J> {
         *member.greeting.borrow_mut() = Value::Null;
         *member.inbox.borrow_mut() = Some(Rc::clone(&inbox));
         *member.questions.borrow_mut() = Rc::clone(&link.questions);
+        *member.asks.borrow_mut() = Rc::clone(&mediator.asks);
         member.greeted.set(false);
         member.state.set(State::Starting);
         self.changed();
