@@ -7,7 +7,7 @@
 
 use super::super::denial;
 use super::super::era::{
-    HEADER_MISMATCH, MISSING_CAPABILITY, MODERN, SERVER_META, TASKS, UNSUPPORTED_VERSION, VERSIONS,
+    HEADER_MISMATCH, MISSING_CAPABILITY, MODERN, SERVER_META, UNSUPPORTED_VERSION, VERSIONS,
 };
 use super::super::frame::{FrameReader, is_blank, text};
 use super::super::id::{self, Key};
@@ -15,7 +15,7 @@ use super::super::line::{Line, LineReader};
 use super::super::log::{note, quoted, visible};
 use super::super::process::Server;
 use super::super::unix::{Input, Output};
-use super::compose::Speaker;
+use super::compose::{Speaker, without_tasks};
 use super::switch::Handover;
 use super::{Ends, Manner, Order};
 use serde_json::{Value, json};
@@ -439,22 +439,6 @@ fn judge(answer: &Value) -> Found {
             Found::Neither(format!("the server does not say what it is: {said}"))
         }
         _ => Found::Older,
-    }
-}
-
-/// What a server can do, without what the proxy does not take part in.
-fn without_tasks(capabilities: &mut Value) {
-    if !capabilities.is_object() {
-        *capabilities = json!({});
-    }
-    if let Some(all) = capabilities.as_object_mut() {
-        all.remove("tasks");
-    }
-    if let Some(extensions) = capabilities
-        .get_mut("extensions")
-        .and_then(Value::as_object_mut)
-    {
-        extensions.remove(TASKS);
     }
 }
 

@@ -30,7 +30,7 @@ impl Speaker {
     /// From the parameters of the client's introduction.
     pub(super) fn new(hello: &Value) -> Self {
         let mut capabilities = hello.get("capabilities").cloned().unwrap_or_default();
-        sanitize(&mut capabilities);
+        without_tasks(&mut capabilities);
         let unknown = || json!({"name": "unknown", "version": "0"});
         Self {
             capabilities,
@@ -61,7 +61,7 @@ impl Speaker {
             serde_json::from_slice(own?).ok().filter(Value::is_object)
         };
         let mut capabilities = read().unwrap_or_else(|| self.capabilities.clone());
-        sanitize(&mut capabilities);
+        without_tasks(&mut capabilities);
         capabilities
     }
 
@@ -146,7 +146,7 @@ impl Speaker {
         let mut said = own
             .filter(Value::is_object)
             .unwrap_or_else(|| self.capabilities.clone());
-        sanitize(&mut said);
+        without_tasks(&mut said);
         let said = said.to_string().into_bytes();
         match capabilities {
             Some(raw) => edits.push((raw, said)),
@@ -162,8 +162,8 @@ impl Speaker {
     }
 }
 
-/// Without what the proxy does not take part in.
-fn sanitize(capabilities: &mut Value) {
+/// What a client or a server can do, without what the proxy does not take part in.
+pub(super) fn without_tasks(capabilities: &mut Value) {
     if !capabilities.is_object() {
         *capabilities = json!({});
     }
