@@ -9,7 +9,8 @@ use super::shapes::{
     encoded_at, escape, has_domain_shape, is_address, is_host, is_local_char, scheme_end,
     strip_scheme,
 };
-use crate::text::{canonical, find_odd, is_ignorable, is_space};
+use crate::block::{self, Block};
+use crate::text::{canonical, is_ignorable, is_space, printable};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
@@ -101,15 +102,14 @@ pub fn is_destination_shaped(raw: &str) -> bool {
 /// characters beyond printable ASCII or percent signs could decode to one. `false` says
 /// nothing.
 fn is_surely_unshaped(raw: &str) -> bool {
-    let odd = |byte: u8, next: u8| {
-        let printable = (b' '..=b'~').contains(&byte);
-        let space = (byte == b'\n') | (byte == b'\r') | (byte == b'\t');
-        let telling = (byte == b':') | (byte == b'@') | (byte == b'%') | (byte == b'\\');
-        let slashes = (byte == b'/') & (next == b'/');
-        let www = (byte | 0x20 == b'w') & (next | 0x20 == b'w');
-        !(printable | space) | telling | slashes | www
+    let odd = |block: Block, next: Block| {
+        let space = block.is(b'\n') | block.is(b'\r') | block.is(b'\t');
+        let telling = block.is(b':') | block.is(b'@') | block.is(b'%') | block.is(b'\\');
+        let slashes = block.is(b'/') & next.is(b'/');
+        let www = block.or(0x20).is(b'w') & next.or(0x20).is(b'w');
+        !(printable(block) | space) | telling | slashes | www
     };
-    find_odd(raw.as_bytes(), odd).is_none()
+    block::find_pair(raw.as_bytes(), odd).is_none()
 }
 
 /// Largest buffer, in bytes, that a thread keeps between calls.

@@ -21,8 +21,8 @@ pub use malformed::{Malformed, MalformedKind};
 pub(crate) use members::folds_to;
 pub use members::members;
 pub use reader::{Event, Reader};
+pub(crate) use text::hash_bytes;
 pub use text::{DecodedChars, Text, hash_str};
-pub(crate) use text::{hash_bytes, tail_word};
 
 /// How much a reader takes before it gives up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,8 @@
 //! two reductions overlap, so their order does not matter and the result is the
 //! one that the loop would find.
 
-use super::{find_odd, is_ignorable, is_plain, is_space, run_of};
+use super::{is_ignorable, is_plain, is_space, printable, run_of};
+use crate::block::{self, Block};
 use std::ops::Range;
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_compatible};
 
@@ -75,7 +76,7 @@ fn ascii<const KEEP_NUL: bool>(input: &str, out: &mut String) {
     let mut rest = input;
     // One stretch of text without odd characters after the other.
     loop {
-        let stretch = run_of(rest.as_bytes(), |b| (b' '..=b'~').contains(&b));
+        let stretch = run_of(rest.as_bytes(), printable);
         let (stretch, after) = rest.split_at_checked(stretch).unwrap_or((rest, ""));
         let stretch = match out.is_empty() || out.ends_with(' ') {
             true => stretch.strip_prefix(' ').unwrap_or(stretch),
@@ -104,9 +105,7 @@ fn ascii<const KEEP_NUL: bool>(input: &str, out: &mut String) {
 pub fn is_canonical_fast(input: &str) -> bool {
     !input.starts_with(' ')
         && !input.ends_with(' ')
-        && run_of(input.as_bytes(), |b| {
-            (b' '..=b'~').contains(&b) & (b != b'%')
-        }) == input.len()
+        && run_of(input.as_bytes(), |b: Block| printable(b) & !b.is(b'%')) == input.len()
 }
 
 /// Writes the canonical form of `input` in lower case to `out`.
@@ -124,7 +123,7 @@ pub fn fold(input: &str, out: &mut String) {
     let mut at = 0;
     while at < end {
         let rest = out.as_bytes().get(at..end).unwrap_or_default();
-        let run = find_odd(rest, |byte, _| byte >= 0x80).unwrap_or(rest.len());
+        let run = block::find(rest, |b| b.within(0x80, 0xff)).unwrap_or(rest.len());
         if run > 0 {
             let new = out.len();
             out.extend_from_within(at..at + run);
@@ -275,7 +274,7 @@ fn compose_and_space(out: &mut String) {
     let mut at = 0;
     while at < end {
         let rest = out.as_bytes().get(at..end).unwrap_or_default();
-        let run = run_of(rest, |b| (b' '..=b'~').contains(&b));
+        let run = run_of(rest, printable);
         if run > 2 {
             // Within ASCII nothing composes, and its last character only with what follows.
             let first = rest.first().copied().unwrap_or(b' ');
