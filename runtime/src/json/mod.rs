@@ -19,7 +19,7 @@ mod text;
 pub use keys::Scratch;
 pub use malformed::{Malformed, MalformedKind};
 pub(crate) use members::folds_to;
-pub use members::members;
+pub use members::{Nested, members, members_within};
 pub use reader::{Event, Reader};
 pub(crate) use text::hash_bytes;
 pub use text::{DecodedChars, Text, hash_str};

@@ -147,6 +147,11 @@ impl<'a, 's> Reader<'a, 's> {
         Ok(self.text.get(start..self.position))
     }
 
+    /// Whether an object is next, after a key.
+    pub(super) fn at_object(&mut self) -> bool {
+        self.state == State::Value && self.peek() == Some(b'{')
+    }
+
     /// Validates and passes over the rest of the innermost open object or array,
     /// its end included. Does nothing where none is open.
     ///
