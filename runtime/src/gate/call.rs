@@ -88,7 +88,11 @@ impl<'a> CallMessage<'a> {
         if method.and_then(decode).as_deref() != Some("tools/call") {
             return Err(CallError("`method` is not `tools/call`".to_owned()));
         }
-        Self::from_params(server, message, inner.map(|read| read.map_err(|e| e.to_string())))
+        Self::from_params(
+            server,
+            message,
+            inner.map(|read| read.map_err(|e| e.to_string())),
+        )
     }
 
     /// The members of `params` that [`CallMessage::from_params`] takes.
