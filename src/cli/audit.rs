@@ -26,6 +26,10 @@ pub struct MetricsOptions {
     /// Hand out counters for Prometheus at http://ADDR/metrics; only on loopback
     #[arg(long, value_name = "ADDR")]
     pub metrics: Option<std::net::SocketAddr>,
+    /// Hand spans of calls to the OpenTelemetry collector at this address, over HTTP
+    #[cfg(feature = "otel")]
+    #[arg(long, value_name = "URL")]
+    pub otlp_endpoint: Option<String>,
 }
 
 /// When lines reach the disk.

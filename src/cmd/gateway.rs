@@ -114,6 +114,7 @@ fn over_stdio(common: Common) -> Outcome {
     if let Some(tally) = common.tally {
         gate.share_budgets(tally);
     }
+    let counted = common.metrics.clone();
     let gateway = Gateway {
         gate,
         lock: common.lock,
@@ -126,9 +127,9 @@ fn over_stdio(common: Common) -> Outcome {
         metrics: common.metrics,
         place,
     };
-    gateway
-        .run()
-        .map_err(|error| Failure::Message(format!("the gateway cannot run: {error}")))
+    let ended = gateway.run();
+    counted.finish();
+    ended.map_err(|error| Failure::Message(format!("the gateway cannot run: {error}")))
 }
 
 fn announce(servers: &[(String, Endpoint)], plan: &Plan, audit: &Path, observes: bool) {
@@ -190,6 +191,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         })
     });
     let address = listen.address;
+    let counted = metrics.clone();
     let gateway = HttpGateway {
         listen,
         plan,
@@ -203,9 +205,9 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         metrics,
         board,
     };
-    gateway
-        .run()
-        .map_err(|error| Failure::Message(format!("cannot listen at `{address}`: {error}")))
+    let ended = gateway.run();
+    counted.finish();
+    ended.map_err(|error| Failure::Message(format!("cannot listen at `{address}`: {error}")))
 }
 
 /// Where to listen, and to whom.

@@ -114,6 +114,7 @@ pub fn run(options: RunOptions) -> Outcome {
     if options.settings.observe {
         note(OBSERVING);
     }
+    let counted = options.metrics.clone();
     let proxy = Proxy {
         gate: options.gate,
         lock: options.lock,
@@ -125,7 +126,9 @@ pub fn run(options: RunOptions) -> Outcome {
         changes: options.changes,
         metrics: options.metrics,
     };
-    proxy.run().map_err(|error| match endpoint {
+    let ended = proxy.run();
+    counted.finish();
+    ended.map_err(|error| match endpoint {
         Endpoint::Command(command) => Failure::file("start", Path::new(&command.program), &error),
         Endpoint::Url(_) => Failure::Message(format!("the proxy cannot run: {error}")),
     })
@@ -133,7 +136,12 @@ pub fn run(options: RunOptions) -> Outcome {
 
 /// The counters, handed out if the command line wants that.
 pub(super) fn metrics(options: &MetricsOptions) -> Result<Metrics, Failure> {
-    let metrics = Metrics::default();
+    #[cfg_attr(not(feature = "otel"), expect(unused_mut, reason = "nothing is added"))]
+    let mut metrics = Metrics::default();
+    #[cfg(feature = "otel")]
+    {
+        metrics.traces = super::traces::start(options.otlp_endpoint.as_deref())?;
+    }
     if let Some(address) = options.metrics {
         let address = metrics.serve(address).map_err(|error| {
             Failure::Message(format!("cannot hand out metrics at `{address}`: {error}"))

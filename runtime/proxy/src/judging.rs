@@ -316,7 +316,7 @@ impl<J: Judge> Mediator<J> {
         approval: Option<&str>,
     ) -> bool {
         let arguments = case.call.arguments();
-        self.write_audit(&Entry {
+        let entry = Entry {
             call: case.number,
             server: self.server.as_deref(),
             tool: Some(case.call.tool()),
@@ -331,7 +331,14 @@ impl<J: Judge> Mediator<J> {
             approval,
             outcome,
             latency: case.received.elapsed(),
-        })
+        };
+        #[cfg(feature = "otel")]
+        if let Some(traces) = &self.office.metrics.traces {
+            let audit = self.office.audit.borrow();
+            let (conversation, plan) = audit.names();
+            traces.call(&entry, conversation, plan, case.call.message());
+        }
+        self.write_audit(&entry)
     }
 
     fn write_audit(&self, entry: &Entry<'_>) -> bool {
@@ -356,28 +363,39 @@ impl<J: Judge> Mediator<J> {
 
     /// Logs a line that holds no call this proxy can judge.
     pub(super) fn log_refused(&self, line: &[u8], why: &str) {
+        let (call, server) = (self.office.next_call(), self.server.as_deref());
         // What is refused needs no log line to be safe; that it is missing was said.
-        self.write_audit(&Entry {
-            call: self.office.next_call(),
-            server: self.server.as_deref(),
-            tool: None,
-            arguments: Arguments::Garbage(line),
-            verdict: Verdict::Deny,
-            contract: Stage::Malformed,
-            code: "malformed",
-            reason: why,
-            at: None,
-            grounds: None,
-            forgotten: 0,
-            approval: None,
-            outcome: Outcome::Blocked,
-            latency: Duration::ZERO,
-        });
+        self.write_audit(&unreadable(call, server, line, why));
     }
 
     /// Like [`Mediator::refuse`], with an error for `id`.
     pub(super) async fn refuse_one(&self, line: &[u8], id: Option<&[u8]>, code: i32, why: &str) {
         let answer = denial::error(id.unwrap_or(b"null"), code, why, None);
         self.refuse(line, &answer, why).await;
+    }
+}
+
+/// The line about a message that holds no call that can be judged.
+pub(super) fn unreadable<'a>(
+    call: u64,
+    server: Option<&'a str>,
+    line: &'a [u8],
+    why: &'a str,
+) -> Entry<'a> {
+    Entry {
+        call,
+        server,
+        tool: None,
+        arguments: Arguments::Garbage(line),
+        verdict: Verdict::Deny,
+        contract: Stage::Malformed,
+        code: "malformed",
+        reason: why,
+        at: None,
+        grounds: None,
+        forgotten: 0,
+        approval: None,
+        outcome: Outcome::Blocked,
+        latency: Duration::ZERO,
     }
 }

@@ -223,6 +223,12 @@ impl Audit {
         plan.clone_into(&mut self.plan);
     }
 
+    /// The conversation and the plan that stand in every line.
+    #[must_use]
+    pub fn names(&self) -> (&str, &str) {
+        (&self.conversation, &self.plan)
+    }
+
     /// Appends one line. Values of secret-looking argument names are redacted.
     ///
     /// # Errors

@@ -72,8 +72,6 @@ fn cut(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     fn shown(line: &serde_json::Value) -> String {
         let mut out = Vec::new();
         super::line(&mut out, &line.to_string(), false).unwrap();

@@ -63,6 +63,9 @@ pub(super) struct Shape {
     pub newer: Option<(HeaderValue, Head)>,
     /// It lists tools.
     pub lists: bool,
+    /// It asks whether the server speaks the newer version. Many do not, which is said by
+    /// whoever finds that the server speaks no version at all.
+    pub probes: bool,
 }
 
 /// What a line is.
@@ -247,6 +250,7 @@ impl Bridge {
             kind,
             newer,
             lists: method.as_deref() == Some("tools/list"),
+            probes: method.as_deref() == Some("server/discover"),
         })
     }
 
@@ -271,7 +275,9 @@ impl Bridge {
         };
         if let Err(fault) = self.ask(line, shape, key).await {
             self.answer_error(id, &fault.to_string());
-            self.complain(&fault);
+            if !shape.probes || !matches!(fault, Fault::Refused(_) | Fault::Form) {
+                self.complain(&fault);
+            }
         }
     }
 

@@ -399,7 +399,7 @@ pub(super) fn one_line(text: &[u8]) -> Vec<u8> {
 }
 
 /// The cause at the bottom of an error: what is above repeats itself.
-fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
+pub(super) fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
     let mut deepest = error;
     while let Some(source) = deepest.source() {
         deepest = source;
