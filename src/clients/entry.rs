@@ -137,7 +137,7 @@ fn kind(value: &Value) -> Result<Kind, String> {
         return remote.ok_or_else(|| "`command` is missing".to_owned());
     }
     let launch = launch(entry)?;
-    if !is_bouncer(&launch.program) {
+    if !is_bouncer(&launch.program) && !starts_like_init(&launch.args) {
         return Ok(Kind::Plain(launch));
     }
     let subcommand = launch.args.first().cloned().unwrap_or_default();
@@ -173,13 +173,17 @@ fn kind(value: &Value) -> Result<Kind, String> {
     })
 }
 
-/// Whether a program is this one, by its name.
+/// Whether a program is this one, by its name: `bouncer.sh` is another.
 pub fn is_bouncer(program: &str) -> bool {
     // Also a path of the other system's kind.
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
-    Path::new(name)
-        .file_stem()
-        .is_some_and(|stem| stem == "bouncer")
+    name == "bouncer" || name.eq_ignore_ascii_case("bouncer.exe")
+}
+
+/// Whether arguments begin as `init` writes them, whatever the program is called that they are
+/// for (see its `--program`).
+fn starts_like_init(args: &[String]) -> bool {
+    matches!(args, [run, server, ..] if run == "run" && (server == "--server" || server.starts_with("--server=")))
 }
 
 fn launch(entry: &Map<String, Value>) -> Result<Launch, String> {

@@ -109,6 +109,42 @@ fn wrapped(name: &str, text: &str) -> (String, usize) {
 }
 
 #[test]
+fn what_is_wrapped_is_seen_whatever_the_program_is_called() {
+    let kind = |program: &str, args: &str| {
+        let text = format!(r#"{{"mcpServers": {{"x": {{"command": "{program}", "args": [{args}]}}}}}}"#);
+        parse("mcp.json", &text).entries().remove(0).kind
+    };
+    let wrapped = r#""run", "--server", "x", "--", "npx", "s""#;
+    for program in ["bouncer", "/usr/bin/bouncer", "/usr/bin/bouncer-gate", "C:/b/Bouncer.EXE"] {
+        assert!(matches!(kind(program, wrapped), Kind::Wrapped { .. }), "{program}");
+    }
+    for (program, args) in [("bouncer.sh", ""), ("/srv/bouncer.py", r#""run""#), ("uv", r#""run", "--", "s""#)] {
+        assert!(matches!(kind(program, args), Kind::Plain(_)), "{program}");
+    }
+}
+
+#[test]
+fn marks_and_line_ends_of_toml_stay() {
+    let plain = "model = \"m\" # mine\n\n[mcp_servers.a]\ncommand = \"x\"\n";
+    for text in [
+        plain.replace('\n', "\r\n"),
+        plain.trim_end().to_owned(),
+        format!("\u{feff}{plain}"),
+        format!("\u{feff}{}", plain.trim_end().replace('\n', "\r\n")),
+    ] {
+        assert_eq!(parse("config.toml", &text).text(), text);
+        let (wrapped, count) = wrapped("config.toml", &text);
+        assert_eq!(count, 1);
+        assert_eq!(wrapped.contains('\r'), text.contains('\r'));
+        let mut document = parse("config.toml", &wrapped);
+        for entry in document.entries() {
+            document.unwrap_entry(&entry).unwrap();
+        }
+        assert!(document.text().starts_with(text.split('[').next().unwrap()));
+    }
+}
+
+#[test]
 fn every_clients_file_comes_back_as_it_was() {
     for (name, text, servers) in [
         ("claude_desktop_config.json", CLAUDE_DESKTOP, 3),

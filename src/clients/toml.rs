@@ -6,7 +6,49 @@ use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike, value};
 
 /// A TOML document that keeps its layout.
-pub struct Toml(DocumentMut);
+pub struct Toml {
+    document: DocumentMut,
+    ends: Ends,
+}
+
+/// What the library does not keep of a file.
+#[derive(Clone, Copy)]
+struct Ends {
+    /// It begins with a byte order mark.
+    mark: bool,
+    /// All lines end in a carriage return and a line feed.
+    wide: bool,
+    /// The last line ends too.
+    last: bool,
+}
+
+impl Ends {
+    fn of(text: &str) -> Self {
+        let lines = text.matches('\n').count();
+        Self {
+            mark: text.starts_with(MARK),
+            wide: lines > 0 && text.matches("\r\n").count() == lines,
+            last: text.is_empty() || text.ends_with('\n'),
+        }
+    }
+
+    fn put_back(self, text: &str) -> String {
+        let mut text = text.trim_start_matches(MARK).replace("\r\n", "\n");
+        if !self.last && text.ends_with('\n') {
+            text.pop();
+        }
+        if self.wide {
+            text = text.replace('\n', "\r\n");
+        }
+        if self.mark {
+            text.insert(0, MARK);
+        }
+        text
+    }
+}
+
+/// A byte order mark.
+const MARK: char = '\u{feff}';
 
 impl std::fmt::Debug for Toml {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -18,19 +60,22 @@ impl std::fmt::Debug for Toml {
 impl Toml {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let document = text.parse::<DocumentMut>();
-        Ok(Self(document.map_err(|error| error.to_string())?))
+        Ok(Self {
+            document: document.map_err(|error| error.to_string())?,
+            ends: Ends::of(text),
+        })
     }
 
     pub(super) fn text(&self) -> String {
-        self.0.to_string()
+        self.ends.put_back(&self.document.to_string())
     }
 
     pub(super) fn value(&self) -> Value {
-        table(self.0.as_table())
+        table(self.document.as_table())
     }
 
     fn servers(&mut self) -> Result<&mut dyn TableLike, String> {
-        self.0
+        self.document
             .get_mut("mcp_servers")
             .and_then(Item::as_table_like_mut)
             .ok_or_else(|| "there is no table `mcp_servers`".to_owned())

@@ -213,3 +213,28 @@ fn a_gateway_holds_its_servers_to_a_lock_only_if_it_has_all_of_them() {
     assert!(stdout.contains("whenever it starts"), "{stdout}");
     assert!(!read(&config).contains("--tools"), "{}", read(&config));
 }
+
+#[test]
+fn what_was_edited_between_two_runs_is_changed_back_too() {
+    let place = Place::new("adopt-edited");
+    let program = place.dir.join("mailserver").display().to_string();
+    let server = |name: &str| json!({name: {"command": program, "args": ["demo-server"]}});
+    let config = place.write(".mcp.json", &place.config());
+    let mut value: Value = json!({"mcpServers": server("mail")});
+    std::fs::write(&config, value.to_string()).unwrap();
+    assert_eq!(place.run(&["init", "--yes"]).0, 0);
+
+    // A second server, added to what `init` wrote.
+    value = serde_json::from_str(&read(&config)).unwrap();
+    value["mcpServers"]["more"] = server("x")["x"].clone();
+    std::fs::write(&config, value.to_string()).unwrap();
+    assert_eq!(place.run(&["init", "--yes"]).0, 0);
+
+    let (code, stdout, stderr) = place.run(&["uninstall", "--yes"]);
+    assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
+    let after: Value = serde_json::from_str(&read(&config)).unwrap();
+    for name in ["mail", "more"] {
+        assert_eq!(after["mcpServers"][name]["command"], program.as_str());
+    }
+    assert!(!place.dir.join(".mcp.json.bouncer.lock").exists());
+}
