@@ -27,7 +27,7 @@ pub(super) fn run(server: &HttpServer, spans: &Receiver<Message>, service: &str)
     while let Ok(first) = spans.recv() {
         let (batch, waiting) = gather(first, spans);
         let told = || {
-            for waiting in &waiting {
+            if let Some(waiting) = &waiting {
                 // Who waited too long is gone.
                 let _ = waiting.try_send(());
             }
