@@ -9,12 +9,17 @@ use bouncer_compiler::verify::ListedTool;
 use bouncer_compiler::{CompileError, Input, Loaded, Options};
 use bouncer_proxy::approvals::Lifetimes;
 use bouncer_runtime::plan::Plan;
-use bouncer_runtime::plan::format::{Meta, Str};
+use bouncer_runtime::plan::format::{MAGIC, Meta, Str};
 use bouncer_runtime::private;
 use bouncer_runtime::tools::{DefinitionError, Lock, ToolDefinition};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// What decides, over the packs, where no policy is named.
+pub const DEFAULT: &str = include_str!("../examples/default.yaml");
+/// Its name, where a file's would stand.
+const DEFAULT_NAME: &str = "built-in:default";
 
 /// Policies, compiled.
 pub struct Compiled {
@@ -26,13 +31,32 @@ pub struct Compiled {
     pub warnings: Diagnostics,
 }
 
-/// Reads policy files, and the layers below them.
+/// The text of a policy file.
+pub fn read_policy(path: &Path) -> Result<String, Failure> {
+    let mut start = [0; MAGIC.len()];
+    let is_plan = path != Path::new("-")
+        && std::fs::File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok())
+        && start == MAGIC;
+    if is_plan {
+        return Err(Failure::Message(format!(
+            "`{}` is a compiled plan, not a policy: name it with `--plan`",
+            path.display()
+        )));
+    }
+    read_text(path)
+}
+
+/// Reads policy files, and the layers below them. Without any, the default policy stands
+/// over the packs.
 pub fn load(policies: &[PathBuf], layers: &Layers) -> Result<Loaded, Box<CompileFailure>> {
-    let texts: Vec<(String, String)> = policies
+    let mut texts: Vec<(String, String)> = policies
         .iter()
-        .map(|path| read_text(path).map(|text| (display_name(path), text)))
+        .map(|path| read_policy(path).map(|text| (display_name(path), text)))
         .collect::<Result<_, _>>()
         .map_err(|failure| Box::new(CompileFailure::Other(failure)))?;
+    if texts.is_empty() && !layers.no_packs {
+        texts.push((DEFAULT_NAME.to_owned(), DEFAULT.to_owned()));
+    }
     let inputs: Vec<Input<'_>> = texts
         .iter()
         .map(|(name, text)| Input { name, text })
@@ -151,8 +175,8 @@ pub fn print_diagnostics(diagnostics: &Diagnostics) {
     }
 }
 
-/// The plan that `--plan` or `--policy` names. Without either: the packs and heuristics
-/// alone.
+/// The plan that `--plan` or `--policy` names. Without either: the default policy over the
+/// packs and heuristics.
 pub fn plan(source: &PolicySource) -> Result<Plan, Failure> {
     if let Some(path) = &source.plan {
         if source.map_plan {
@@ -233,9 +257,10 @@ pub fn lifetimes(plan: &Plan) -> Lifetimes {
     }
 }
 
-/// Warns where rules name a server and none is known: they could never match.
-pub fn warn_without_server(plan: &Plan, server: Option<&str>) {
-    if server.is_some() {
+/// Warns where rules name a server and none is known: they could never match. `tool`: what
+/// was named, which may hold the server's name.
+pub fn warn_without_server(plan: &Plan, server: Option<&str>, tool: Option<&str>) {
+    if server.is_some() || tool.is_some_and(|tool| tool.contains("__")) {
         return;
     }
     let tables = plan.tables();

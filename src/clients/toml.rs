@@ -1,8 +1,9 @@
 //! TOML, changed in place.
 
 use super::entry::Entry;
+use super::remote;
 use serde_json::{Map, Value};
-use toml_edit::{Array, DocumentMut, Item, TableLike, value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike, value};
 
 /// A TOML document that keeps its layout.
 pub struct Toml(DocumentMut);
@@ -64,6 +65,77 @@ impl Toml {
             exchange(args, old, new);
         } else if !new.is_empty() {
             holder.insert("args", value(new.iter().collect::<Array>()));
+        }
+        Ok(())
+    }
+
+    /// Makes an entry with a URL start `program`, and keeps what is replaced in the
+    /// entry's environment. `variables`: what the client has to pass on.
+    pub(super) fn front(
+        &mut self,
+        entry: &Entry,
+        program: &str,
+        options: &[String],
+        variables: &[String],
+    ) -> Result<(), String> {
+        let holder = self.entry(entry)?;
+        let whole = table(holder);
+        let kept = remote::kept(whole.as_object().ok_or("it is not a table")?);
+        let text = Value::Object(kept.clone()).to_string();
+        for name in kept.keys() {
+            holder.remove(name);
+        }
+        holder.insert("command", value(program));
+        holder.insert("args", value(options.iter().collect::<Array>()));
+        match holder.get_mut("env").and_then(Item::as_table_like_mut) {
+            Some(env) => {
+                env.insert(remote::VARIABLE, value(text));
+            }
+            None => {
+                let mut env = InlineTable::new();
+                env.insert(remote::VARIABLE, text.into());
+                holder.insert("env", value(env));
+            }
+        }
+        if !variables.is_empty() {
+            holder.insert("env_vars", value(variables.iter().collect::<Array>()));
+        }
+        Ok(())
+    }
+
+    /// The reverse of `front`.
+    pub(super) fn unfront(
+        &mut self,
+        entry: &Entry,
+        kept: &Map<String, Value>,
+        variables: &[String],
+    ) -> Result<(), String> {
+        let holder = self.entry(entry)?;
+        let mut gone = vec!["command", "args"];
+        if !variables.is_empty() {
+            gone.push("env_vars");
+        }
+        if let Some(env) = holder.get_mut("env").and_then(Item::as_table_like_mut) {
+            env.remove(remote::VARIABLE);
+            if env.is_empty() {
+                gone.push("env");
+            }
+        }
+        for name in gone {
+            holder.remove(name);
+        }
+        for (name, kept) in kept {
+            let item = match kept {
+                Value::Object(members) => {
+                    let members = members.iter();
+                    let texts = members.filter_map(|(name, value)| Some((name, value.as_str()?)));
+                    value(texts.collect::<InlineTable>())
+                }
+                Value::String(text) => value(text),
+                // Of these no client has any.
+                _ => continue,
+            };
+            holder.insert(name, item);
         }
         Ok(())
     }

@@ -50,24 +50,28 @@ pub struct RunOptions {
 /// Runs the command.
 pub fn command(args: RunArgs) -> Outcome {
     let plan = source::plan(&args.source)?;
-    let lock = args.tools.as_deref().map(source::lock).transpose()?;
-    let changes = reload::watch(&args.source, args.tools.as_deref(), &plan);
-    let metrics = metrics(&args.metrics)?;
-    let kept = kept(&args.audit);
-    let audit = args
+    let guard = args.guard;
+    let lock = guard.tools.as_deref().map(source::lock).transpose()?;
+    let changes = reload::watch(&args.source, guard.tools.as_deref(), &plan);
+    let metrics = metrics(&guard.metrics)?;
+    let kept = kept(&guard.audit);
+    let audit = guard
         .audit
         .audit
         .or_else(|| source::beside(&plan, &args.source, |meta| &meta.audit_path));
-    let approvals = args
+    let approvals = guard
         .approvals
         .or_else(|| source::beside(&plan, &args.source, |meta| &meta.approval_path));
     let mut gate = Gate::new(plan);
-    gate.limit_provenance_to(args.provenance_limit);
-    if let Some(tally) = shared_budgets(&args.budgets)? {
+    gate.limit_provenance_to(guard.provenance_limit);
+    if let Some(tally) = shared_budgets(&guard.budgets)? {
         gate.share_budgets(tally);
     }
     run(RunOptions {
-        upstream: Upstream::new(args.config, args.upstream_name, args.command),
+        upstream: match args.upstream_env {
+            Some(name) => Upstream::Variable(name),
+            None => Upstream::new(args.config, args.upstream_name, args.command),
+        },
         server: args.server,
         gate,
         lock,
@@ -75,7 +79,7 @@ pub fn command(args: RunArgs) -> Outcome {
         kept,
         approvals,
         settings: Settings {
-            observe: args.observe,
+            observe: guard.observe,
             ..Settings::default()
         },
         changes,
@@ -93,7 +97,7 @@ pub fn run(options: RunOptions) -> Outcome {
     let server = options
         .server
         .or_else(|| options.upstream.name().map(str::to_owned));
-    source::warn_without_server(options.gate.plan(), server.as_deref());
+    source::warn_without_server(options.gate.plan(), server.as_deref(), None);
     let plan = options.gate.plan();
     let conversation = conversation_id();
     let (path, audit) = audit_log(options.audit, &options.kept, &conversation, plan)?;

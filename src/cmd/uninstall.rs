@@ -87,7 +87,9 @@ fn plan(args: &UninstallArgs, path: &Path) -> Result<Option<Plan>, String> {
             continue;
         }
         match &entry.kind {
-            Kind::Wrapped { .. } | Kind::Stashed(_) => document.unwrap_entry(&entry)?,
+            Kind::Wrapped { .. } | Kind::Stashed(_) | Kind::Fronted { .. } => {
+                document.unwrap_entry(&entry)?;
+            }
             Kind::Bouncer { subcommand, .. } if subcommand == "gateway" => {
                 return Err(format!(
                     "the file was changed since a gateway took the place of its servers in `{}`, so they cannot be put \

@@ -45,6 +45,12 @@ impl Desk {
         (code, text(output.stdout), text(output.stderr))
     }
 
+    /// The last line of the audit log.
+    fn last_line(&self) -> Value {
+        let log = std::fs::read_to_string(self.path("audit.jsonl")).unwrap();
+        serde_json::from_str(log.lines().last().unwrap()).unwrap()
+    }
+
     fn proxy(&self) -> Proxy {
         Proxy::start(&self.path("policy.yaml"), self.directory.path())
     }
@@ -212,6 +218,13 @@ fn a_denied_call_is_not_asked_about_again_at_once() {
         text.contains(&format!("a human has denied it as request `{id}`")),
         "{text}"
     );
+    let line = desk.last_line();
+    assert_eq!(
+        (&line["verdict"], &line["outcome"]),
+        (&json!("deny"), &json!("declined"))
+    );
+    let reason = line["reason"].as_str().unwrap();
+    assert!(reason.contains("a human has denied it"), "{reason}");
 }
 
 #[test]

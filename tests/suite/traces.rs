@@ -9,8 +9,11 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// A collector; what it got comes out of the receiver, with its head.
-fn collector() -> (SocketAddr, Receiver<(String, Vec<(String, String)>, Value)>) {
+/// A request as a collector gets it: its first line, its headers, its body.
+type Request = (String, Vec<(String, String)>, Value);
+
+/// A collector; what it got comes out of the receiver.
+fn collector() -> (SocketAddr, Receiver<Request>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (sender, receiver) = channel();

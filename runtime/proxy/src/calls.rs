@@ -157,9 +157,14 @@ impl<J: Judge + 'static> Mediator<J> {
                     let why = asked.because("nobody approved in time");
                     return self.block(case, &why, Outcome::TimedOut);
                 }
-                Reply::Declined | Reply::Cancelled => {
-                    let why = asked.because("not approved");
+                Reply::Declined => {
+                    let why = asked.because("a human declined, in the client");
                     return self.block(case, &why, Outcome::Declined);
+                }
+                Reply::Unasked | Reply::Cancelled => {
+                    let why =
+                        asked.because("a human has to approve it, and the client did not ask one");
+                    return self.block(case, &why, Outcome::NobodyToAsk);
                 }
             }
             // The human answered what another policy asked: that lifts nothing here.

@@ -2,7 +2,7 @@
 //! goes out or the denial goes back. Nothing here waits, so nothing can come between.
 
 use super::denial::{self, Denial};
-use super::desk::Held;
+use super::desk::{Held, NotAsked};
 use super::envelope::Id;
 use super::log::{note, visible};
 use super::mediator::Mediator;
@@ -226,8 +226,15 @@ impl<J: Judge> Mediator<J> {
             .filter(|_| finding.approval != Approval::Never);
         let asked = desk.map(|desk| desk.ask(self.server.as_deref(), case, finding));
         let (finding, outcome) = match asked {
+            // What nobody could vouch for, and what a human has declined, is denied.
+            None if finding.approval == Approval::Never => {
+                return self.block(case, &finding.because(why), Outcome::Blocked);
+            }
+            Some(Err(NotAsked::Declined(why))) => {
+                return self.block(case, &finding.because(&why), Outcome::Declined);
+            }
             None => (finding.because(why), Outcome::NobodyToAsk),
-            Some(Err(why)) => (finding.because(&why), Outcome::NobodyToAsk),
+            Some(Err(NotAsked::Cannot(why))) => (finding.because(&why), Outcome::NobodyToAsk),
             Some(Ok(id)) => {
                 let why = format!(
                     "a human has to approve it: `bouncer approve {id}` does, then make exactly this call again"

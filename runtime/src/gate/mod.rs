@@ -12,6 +12,7 @@ mod eval;
 mod grounds;
 mod hasher;
 mod hidden;
+mod near;
 mod reload;
 mod rows;
 mod scratch;
