@@ -172,6 +172,9 @@ fn every_request_stands_for_itself() {
     }
     let (code, place) = gateway.stop();
     assert_eq!(code, 143);
+    // That the server does not know the newer version is nothing to complain about.
+    let said = std::fs::read_to_string(place.path("stderr")).unwrap();
+    assert!(!said.contains("the HTTP status"), "{said}");
     for line in place.audited("audit.jsonl") {
         assert!(
             line["conversation"].as_str().unwrap().starts_with("alice/"),

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// How often one request may be answered with a question.
 const MAX_ROUNDS: u32 = 16;
 /// How often it may be answered with nothing but the wish to be asked again.
-const MAX_EMPTY_ROUNDS: u32 = 8;
+const MAX_EMPTY_ROUNDS: u32 = 7;
 /// Questions of one round.
 const MAX_QUESTIONS: usize = 32;
 /// The longest name that a server may give a question, in bytes.

@@ -61,6 +61,8 @@ pub(super) struct Shape {
     pub kind: Kind,
     /// Of a message of the newer version: its version, and what else its headers say.
     pub newer: Option<(HeaderValue, Head)>,
+    /// It only looks: asking twice changes nothing.
+    pub looks: bool,
     /// It lists tools.
     pub lists: bool,
     /// It asks whether the server speaks the newer version. Many do not, which is said by
@@ -249,6 +251,7 @@ impl Bridge {
             id,
             kind,
             newer,
+            looks: method.as_deref().is_some_and(looks),
             lists: method.as_deref() == Some("tools/list"),
             probes: method.as_deref() == Some("server/discover"),
         })
@@ -274,7 +277,11 @@ impl Bridge {
             return;
         };
         if let Err(fault) = self.ask(line, shape, key).await {
-            self.answer_error(id, &fault.to_string());
+            let mut why = fault.to_string();
+            if matches!(fault, Fault::Broken(_) | Fault::Unanswered) && !shape.looks {
+                why += "; whether it did what it was asked to is not known";
+            }
+            self.answer_error(id, &why);
             if !shape.probes || !matches!(fault, Fault::Refused(_) | Fault::Form) {
                 self.complain(&fault);
             }
@@ -303,4 +310,20 @@ impl Bridge {
         // A server may not want to hear of it.
         let _ = self.client.request(request).await;
     }
+}
+
+/// Whether a request of that method changes nothing at the server.
+fn looks(method: &str) -> bool {
+    matches!(
+        method,
+        "ping"
+            | "server/discover"
+            | "tools/list"
+            | "prompts/list"
+            | "prompts/get"
+            | "resources/list"
+            | "resources/templates/list"
+            | "resources/read"
+            | "completion/complete"
+    )
 }

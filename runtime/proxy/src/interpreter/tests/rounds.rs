@@ -278,7 +278,7 @@ fn who_asks_nothing_and_does_not_answer_is_not_asked_for_ever() {
                 answer = client.output.next_line() => break answer.unwrap().unwrap(),
             }
         };
-        assert_eq!(requests, 9);
+        assert_eq!(requests, 8);
         assert!(answer.contains("without asking for anything"), "{answer}");
     });
 }
