@@ -3,7 +3,6 @@
 
 use super::remote::{self, Remote};
 use serde_json::{Map, Value};
-use std::path::Path;
 
 /// The member under which the older `bouncer init` kept the original entry.
 pub const SENTINEL: &str = "x-bouncer-upstream";

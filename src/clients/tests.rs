@@ -111,14 +111,27 @@ fn wrapped(name: &str, text: &str) -> (String, usize) {
 #[test]
 fn what_is_wrapped_is_seen_whatever_the_program_is_called() {
     let kind = |program: &str, args: &str| {
-        let text = format!(r#"{{"mcpServers": {{"x": {{"command": "{program}", "args": [{args}]}}}}}}"#);
+        let text =
+            format!(r#"{{"mcpServers": {{"x": {{"command": "{program}", "args": [{args}]}}}}}}"#);
         parse("mcp.json", &text).entries().remove(0).kind
     };
     let wrapped = r#""run", "--server", "x", "--", "npx", "s""#;
-    for program in ["bouncer", "/usr/bin/bouncer", "/usr/bin/bouncer-gate", "C:/b/Bouncer.EXE"] {
-        assert!(matches!(kind(program, wrapped), Kind::Wrapped { .. }), "{program}");
+    for program in [
+        "bouncer",
+        "/usr/bin/bouncer",
+        "/usr/bin/bouncer-gate",
+        "C:/b/Bouncer.EXE",
+    ] {
+        assert!(
+            matches!(kind(program, wrapped), Kind::Wrapped { .. }),
+            "{program}"
+        );
     }
-    for (program, args) in [("bouncer.sh", ""), ("/srv/bouncer.py", r#""run""#), ("uv", r#""run", "--", "s""#)] {
+    for (program, args) in [
+        ("bouncer.sh", ""),
+        ("/srv/bouncer.py", r#""run""#),
+        ("uv", r#""run", "--", "s""#),
+    ] {
         assert!(matches!(kind(program, args), Kind::Plain(_)), "{program}");
     }
 }
