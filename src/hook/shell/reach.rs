@@ -164,7 +164,9 @@ fn host(word: &Word, out: &mut Vec<String>) {
     let bracketed = authority.starts_with("[:") && authority.contains(']');
     let odd = authority.contains(['$', '{', '}', ',', '*', '…'])
         || (authority.contains(['[', ']']) && !bracketed)
-        || text.contains(char::is_whitespace);
+        || text.contains(char::is_whitespace)
+        // Some have taken what stands behind for the host.
+        || (text.contains('@') && !rest.get(authority.len()..).is_some_and(|behind| behind.starts_with('/')));
     match address::host(text, &mut found) {
         // Only the path may be put together when it runs.
         Ok(()) if !found.is_empty() && !odd && !(word.open && !word.text.starts_with("http")) => {

@@ -69,7 +69,12 @@ pub(super) fn braces(word: Word, bare: &str) -> Result<Vec<Word>, Unread> {
         text: text + rest,
         ..word.clone()
     };
-    Ok(texts.into_iter().map(same).collect())
+    let words: Vec<Word> = texts.into_iter().map(same).collect();
+    // Empty ones are dropped, which moves the others.
+    if words.iter().any(|word| word.text.is_empty()) {
+        return Err(unusual());
+    }
+    Ok(words)
 }
 
 impl Word {
@@ -100,7 +105,11 @@ impl Reader {
                 ' ' | '\t' | '\n' | ';' | '|' | '&' | ')' => break,
                 '<' | '>' if self.is_process() => {
                     self.at += 2;
-                    self.substitution(&mut word, false)?;
+                    // It becomes the name of a file, whatever is printed.
+                    let mut inside = Word::default();
+                    self.substitution(&mut inside, true)?;
+                    word.dynamic = true;
+                    word.text.push_str("<(…)");
                 }
                 '<' | '>' => break,
                 '(' => return Err("a parenthesis stands inside a word".to_owned()),
@@ -281,6 +290,12 @@ impl Reader {
             .iter()
             .collect();
         let top = TOP.strip_prefix("$(") == Some(inside.as_str());
+        if inside == "nproc)" {
+            // A number, whatever happens.
+            word.dynamic = true;
+            word.text.push_str("$(nproc)");
+            return Ok(());
+        }
         word.expand(if top { TOP } else { "$(…)" }, quoted);
         Ok(())
     }
