@@ -373,17 +373,29 @@ fn own_tools_are_judged_whole() {
         "tool_input": {"command": "rm .bashrc", "working_directory": "/nowhere/home"}, "workspace_roots": [project]});
     let gate = built_in();
     for (form, message) in [
-        plain("write", json!({"file_path": "ok.txt", "path": "/nowhere/home/.bashrc"})),
+        plain(
+            "write",
+            json!({"file_path": "ok.txt", "path": "/nowhere/home/.bashrc"}),
+        ),
         plain("SHELL", json!({"command": "rm -rf /"})),
         plain("write_stdin", json!({"chars": "rm -rf /\n"})),
         plain("shell", json!({"command": "ls", "cmd": "rm -rf /"})),
-        plain("shell", json!({"command": "rm .bashrc", "workdir": "/nowhere/home"})),
+        plain(
+            "shell",
+            json!({"command": "rm .bashrc", "workdir": "/nowhere/home"}),
+        ),
         claude("mcp__agent__shell", json!({"command": "rm -rf /"})),
         claude("PowerShell", json!({"command": "rm -rf /"})),
         claude("Monitor", json!({"command": "rm -rf /"})),
-        claude("Bash", json!({"command": "rm .bashrc", "workdir": "/nowhere/home"})),
+        claude(
+            "Bash",
+            json!({"command": "rm .bashrc", "workdir": "/nowhere/home"}),
+        ),
         claude("Grep", json!({"pattern": "", "path": "/nowhere/home/.ssh"})),
-        claude("Grep", json!({"pattern": "", "path": "/nowhere/home", "glob": "**/id_rsa"})),
+        claude(
+            "Grep",
+            json!({"pattern": "", "path": "/nowhere/home", "glob": "**/id_rsa"}),
+        ),
         claude("Grep", json!({"pattern": "", "path": "/nowhere/home"})),
         claude("Glob", json!({"pattern": "/nowhere/home/.s*/id*"})),
         as_agent,
@@ -394,9 +406,15 @@ fn own_tools_are_judged_whole() {
         assert_ne!(verdict, Allow, "{message}");
     }
     for (form, message) in [
-        claude("Grep", json!({"pattern": "id_rsa", "path": "src", "glob": "*.rs"})),
+        claude(
+            "Grep",
+            json!({"pattern": "id_rsa", "path": "src", "glob": "*.rs"}),
+        ),
         claude("Read", json!({"file_path": "src/main.rs"})),
-        claude("Edit", json!({"file_path": "src/main.rs", "old_string": "", "new_string": ""})),
+        claude(
+            "Edit",
+            json!({"file_path": "src/main.rs", "old_string": "", "new_string": ""}),
+        ),
         claude("TodoWrite", json!({"todos": []})),
         claude("Bash", json!({"command": "cargo test", "workdir": "sub"})),
     ] {
@@ -530,7 +548,10 @@ fn the_top_of_a_project_is_known() {
         // Not the one under which everybody may write.
         let elsewhere = BUILT_IN.replace("\"/tmp\"", "\"/nowhere\"");
         let strict = gate_of(&elsewhere);
-        (judge(&gate, Form::Plain, &message, project), judge(&strict, Form::Plain, &message, project))
+        (
+            judge(&gate, Form::Plain, &message, project),
+            judge(&strict, Form::Plain, &message, project),
+        )
     };
     assert_eq!(judged(place.path()), (Allow, Allow));
     assert_eq!(judged(&place.path().join("sub")).1, Ask);
@@ -576,7 +597,9 @@ proptest! {
 
 #[test]
 fn reading_takes_time_that_grows_with_the_text() {
-    for piece in ["\"$(a) ", "a 'b' ", "<<E ", "{a,b} ", "${x:-y} ", "`a` ", "a | ( ", "$x$x ", "a\\ "] {
+    for piece in [
+        "\"$(a) ", "a 'b' ", "<<E ", "{a,b} ", "${x:-y} ", "`a` ", "a | ( ", "$x$x ", "a\\ ",
+    ] {
         let text = piece.repeat(60_000 / piece.len());
         let start = std::time::Instant::now();
         let _ = super::shell::read(&text);

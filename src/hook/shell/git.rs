@@ -102,9 +102,19 @@ const VERBS: &[(&str, &str, Kind)] = &[
         Kind::Names,
     ),
     (
-        "reset clean rebase",
-        "qpnfdxXiN e= s= hard soft mixed keep merge dry-run quiet force interactive exclude= onto= continue abort skip quit \
-         autosquash autostash no-autostash root no-rebase-merges rebase-merges? keep-base patch",
+        "reset",
+        "qpN hard soft mixed keep merge quiet patch",
+        Kind::Writes,
+    ),
+    (
+        "clean",
+        "ndfxXqi e= dry-run force quiet interactive exclude=",
+        Kind::Writes,
+    ),
+    (
+        "rebase",
+        "qnifv X= s= onto= continue abort skip quit autosquash autostash no-autostash root interactive \
+         no-rebase-merges rebase-merges? keep-base quiet verbose strategy= strategy-option=",
         Kind::Writes,
     ),
     (

@@ -205,6 +205,9 @@ impl Script {
             if place.fed {
                 return Err(format!("`{name}` is handed what another command prints"));
             }
+            if table::runs_commands(&name) {
+                return Err(format!("`{name}` runs commands of its own"));
+            }
             guess(&mut base, args);
             self.commands.push(base);
             return Ok(());

@@ -278,7 +278,11 @@ impl Reader {
                     if matches!(bare.as_str(), "{" | "}") {
                         return Err(format!("`{bare}` stands among a command's words"));
                     }
-                    command.words.extend(braces(word, &bare)?);
+                    let words = braces(word, &bare)?;
+                    if command.words.is_empty() && words.len() > 1 {
+                        return Err("a program's name is a pattern".to_owned());
+                    }
+                    command.words.extend(words);
                 }
             }
         }

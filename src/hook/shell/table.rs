@@ -325,6 +325,22 @@ pub fn program(name: &str) -> Option<&'static Program> {
     })
 }
 
+/// Programs that run commands of their own, or change what later ones mean. What they do
+/// is unread whatever a policy says.
+const RUNNERS: &str = "parallel watch script flock su runuser trap alias expect entr at batch crontab chroot unshare nsenter \
+     osascript tclsh wish emacs ed ex vi vim nvim gdb lldb strace ltrace systemd-run mapfile readarray compgen complete hash \
+     enable bind fish csh tcsh pwsh powershell nu xonsh elvish deno taskset chrt numactl prlimit setarch ld.so coproc \
+     zmodload autoload zle sched disable shopt let ssh-agent dbus-run-session xvfb-run firejail start-stop-daemon \
+     run-parts screen tmux vlock fakeroot proot pkexec gosu su-exec chpst setpriv rlwrap socat";
+
+/// Whether a program is one of those.
+pub fn runs_commands(name: &str) -> bool {
+    let bare = name.rsplit('/').next().unwrap_or_default();
+    RUNNERS.split_ascii_whitespace().any(|known| known == bare)
+        || bare.starts_with("ld-linux")
+        || bare.starts_with("ld-musl")
+}
+
 /// Programs that reach the network and are not in the table, with what they reach if they
 /// name nothing.
 pub const NETWORK: &[(&str, &str)] = &[
