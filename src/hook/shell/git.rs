@@ -283,6 +283,12 @@ impl Verb<'_> {
         let operands = parsed.operands.as_slice();
         let first = operands.first().copied();
         match kind {
+            Kind::Reads
+                if self.name == "apply"
+                    && !parsed.has(&["check", "stat", "numstat", "summary"]) =>
+            {
+                return Err("which files a patch changes is not known".to_owned());
+            }
             Kind::Reads => self.reads(operands),
             Kind::Names => {}
             Kind::Writes => {

@@ -2,7 +2,7 @@
 //! scripts inside scripts read, and which hosts and files are named.
 
 use super::git::git;
-use super::options::parse;
+use super::options::{Role, Style, parse};
 use super::reach::{files, guess, hosts, is_stream, machines, paths, values};
 use super::reader::{self, Unread};
 use super::runs::{Runs, Shell, assignment, interpreter, is_wrapper, setting, shell, wrapped};
@@ -200,6 +200,7 @@ impl Script {
         let name = known_as(&program.text).to_owned();
         base.program.clone_from(&name);
         base.words = words.iter().map(|word| word.text.clone()).collect();
+        self.dynamic |= place.fed;
         base.dynamic = place.fed || args.iter().any(|word| word.dynamic);
         let Some(row) = table::program(&name) else {
             if place.fed {
@@ -225,7 +226,11 @@ impl Script {
                 values(&mut base, &parsed)?;
                 match operands {
                     Operands::Hosts => hosts(&mut base, &parsed)?,
-                    Operands::Remote => machines(&mut base, &parsed)?,
+                    Operands::Remote => {
+                        machines(&mut base, &parsed)?;
+                        self.commands.push(base);
+                        return Err(format!("what `{name}` does on another machine is not seen"));
+                    }
                     _ => files(&mut base, operands, &parsed)?,
                 }
             }
@@ -275,19 +280,13 @@ impl Script {
                 _ => return Err(format!("`{name}` takes its commands from elsewhere")),
             },
             "export" | "declare" | "typeset" | "readonly" | "local" => {
-                let parsed = parse(&name, "xrgp", super::options::Style::Usual, false, args)?;
+                let parsed = parse(&name, "xrgp", Style::Usual, false, args)?;
                 base.env
                     .extend(parsed.operands.iter().filter_map(|word| setting(word)));
             }
             "unset" => base.env.extend(args.iter().map(|word| word.text.clone())),
             "read" => {
-                let parsed = parse(
-                    &name,
-                    "rs p= t= n= d= u=",
-                    super::options::Style::Usual,
-                    false,
-                    args,
-                )?;
+                let parsed = parse(&name, "rs p= t= n= d= u=", Style::Usual, false, args)?;
                 let names = parsed.operands.iter().map(|word| word.text.clone());
                 let names: Vec<String> = names.collect();
                 if !names.iter().all(|name| assignable(name)) {
@@ -503,16 +502,35 @@ fn build(base: &mut Command, row: &table::Program, args: &[Word]) -> Result<(), 
     let parsed = parse(&name, row.options, row.style, false, own)?;
     values(base, &parsed)?;
     for (option, role, value) in &parsed.values {
-        let input = *role == super::options::Role::Read
-            && matches!(value.text.as_str(), "-" | "/dev/stdin");
+        let input = *role == Role::Read && matches!(value.text.as_str(), "-" | "/dev/stdin");
         if input
             || value.text.starts_with("/proc/")
             || value.text.starts_with("/dev/") && !is_stream(&value.text)
         {
             return Err(format!("`{name}` takes its commands from elsewhere"));
         }
-        if option == "C" && value.dynamic {
-            return Err(format!("where `{name}` works is put together when it runs"));
+        if value.text.contains("://")
+            || (value.dynamic && *role == Role::Read)
+            || (option == "C" && value.dynamic)
+        {
+            return Err(format!("`{name}` takes its commands from elsewhere"));
+        }
+    }
+    // Where a `Makefile` lies is seen from the directory that `-C` names.
+    let valued = |names: [&str; 3]| {
+        let mut found = parsed
+            .values
+            .iter()
+            .filter(move |(option, _, _)| names.contains(&option.as_str()));
+        found.next_back().map(|(_, _, value)| value.text.as_str())
+    };
+    if row.operands == Operands::Build {
+        let directory = valued(["C", "directory", ""]).unwrap_or_default();
+        if let Some(file) = valued(["f", "file", "makefile"]) {
+            base.scripts.push(super::reach::place(directory, file));
+        }
+        if !directory.is_empty() {
+            base.reads.push(directory.to_owned());
         }
     }
     let mut operands = parsed.operands.iter();
@@ -540,6 +558,14 @@ fn build(base: &mut Command, row: &table::Program, args: &[Word]) -> Result<(), 
         .any(|word| word.text.contains('=') || word.dynamic)
     {
         return Err(format!("`{name}` is told what to run in its words"));
+    }
+    // A version behind a name is fetched, and run.
+    if name == "go"
+        && operands
+            .clone()
+            .any(|word| word.text.contains('@') || word.dynamic)
+    {
+        return Err("`go` fetches and runs what is not known".to_owned());
     }
     let words: Vec<Word> = operands.map(|word| (*word).clone()).collect();
     guess(base, &words);

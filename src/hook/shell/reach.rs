@@ -162,7 +162,12 @@ fn host(word: &Word, out: &mut Vec<String>) {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let bracketed = authority.starts_with("[:") && authority.contains(']');
-    let odd = authority.contains(['$', '{', '}', ',', '*', '…'])
+    let scheme = text
+        .split_once("://")
+        .map(|(scheme, _)| scheme.to_ascii_lowercase());
+    let plain = ["http", "https", "ftp", "git", "ws", "wss"];
+    let odd = scheme.is_some_and(|scheme| !plain.contains(&scheme.as_str()))
+        || authority.contains(['$', '{', '}', ',', '*', '…'])
         || (authority.contains(['[', ']']) && !bracketed)
         || text.contains(char::is_whitespace)
         // Some have taken what stands behind for the host.
