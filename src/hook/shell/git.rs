@@ -185,7 +185,7 @@ const SETTINGS: [&str; 16] = [
     "user.email",
     "color.",
     "advice.",
-    "log.",
+    "log.date",
     "init.defaultbranch",
     "core.quotepath",
     "core.autocrlf",

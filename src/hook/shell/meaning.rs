@@ -412,7 +412,18 @@ impl Script {
                     .collect();
                 return self.command(base, &words, place);
             }
-            Runs::Module(_, rest) => guess(&mut base, rest),
+            Runs::Module(module, rest) => {
+                let files: Vec<&Word> = rest
+                    .iter()
+                    .filter(|word| !word.text.starts_with('-'))
+                    .collect();
+                // Which of them it writes is not known here.
+                base.writes.extend(paths(&base.program, &files)?);
+                if rest.iter().any(|word| word.text == "-") {
+                    return Err(format!("`{module}` takes its code from elsewhere"));
+                }
+                guess(&mut base, rest);
+            }
             Runs::Nothing => {}
         }
         self.commands.push(base);

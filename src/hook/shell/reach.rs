@@ -397,7 +397,7 @@ pub(super) fn guess(command: &mut Command, args: &[Word]) {
             host(word, &mut command.destinations);
         }
         let leaves = value.starts_with(['/', '~']) || value.split('/').any(|part| part == "..");
-        if leaves && !is_stream(value) && !text.contains("://") {
+        if leaves && value != "/dev/null" && !text.contains("://") {
             command.writes.push(value.to_owned());
         }
     }

@@ -115,7 +115,7 @@ pub(super) fn wrapped<'w>(
 }
 
 /// Modules of Python that do what their names say, and run no code from the command line.
-const MODULES: [&str; 22] = [
+const MODULES: &[&str] = &[
     "pytest",
     "unittest",
     "venv",
@@ -128,7 +128,6 @@ const MODULES: [&str; 22] = [
     "flake8",
     "isort",
     "pylint",
-    "coverage",
     "py_compile",
     "pip",
     "tokenize",
@@ -136,8 +135,6 @@ const MODULES: [&str; 22] = [
     "doctest",
     "pyright",
     "piptools",
-    "pre_commit",
-    "tox",
 ];
 
 /// What an interpreter runs.

@@ -266,7 +266,7 @@ const PROGRAMS: &[Program] = &[
         "go",
         Style::Words,
         "- v race x n a s short json cover count= run= bench= benchmem timeout= tags= mod= parallel= p= cpu= coverprofile=w covermode= \
-         coverpkg= failfast o=w ldflags= gcflags= trimpath u m w l d e compat= go= diff all c i",
+         coverpkg= failfast o=w trimpath u m w l d e compat= go= diff all c i",
         "build test run vet fmt mod list version env doc clean generate",
     ),
     usual(

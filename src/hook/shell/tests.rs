@@ -220,7 +220,9 @@ fn hosts_are_found() {
         ("grep -r evil.example .", ""),
     ] {
         let script = read(text);
-        if let Some(why) = script.unread {
+        // What those do there is never seen, where they lead is.
+        let remote = text.starts_with("ssh") || text.starts_with("scp");
+        if let Some(why) = script.unread.filter(|_| !remote) {
             wrong.push(format!("{text}: {why}"));
             continue;
         }
