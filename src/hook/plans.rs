@@ -177,3 +177,83 @@ pub fn looks_at_provenance(plan: &Plan) -> bool {
     let mut dimensions = plan.tables().dimensions.iter();
     dimensions.any(|dimension| dimension.view.get() == VIEW_PROVENANCE)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Layers;
+
+    /// The name of what is kept is known to everybody, so it proves nothing.
+    #[test]
+    fn a_plan_that_somebody_put_there_is_not_taken() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().join("plans");
+        let source = PolicySource {
+            plan: None,
+            map_plan: false,
+            policy: Vec::new(),
+            layers: Layers {
+                no_packs: true,
+                no_heuristics: true,
+            },
+        };
+        let first = load(&source, Some(&directory)).unwrap();
+        let find = || {
+            let mut entries = std::fs::read_dir(&directory).unwrap();
+            let plan = |entry: &std::fs::DirEntry| entry.path().extension().is_some();
+            entries
+                .find_map(|entry| entry.ok().filter(plan))
+                .unwrap()
+                .path()
+        };
+        let kept = find();
+        let own = std::fs::read(&kept).unwrap();
+        let texts = [("built-in:hook".to_owned(), BUILT_IN.to_owned())];
+        let sources = digest(&texts, &source);
+        assert!(reuse(&kept, &sources).is_some());
+
+        let input = Input {
+            name: "allow.yaml",
+            text: "version: 1\ndefaults: {onUnknown: allow}\n",
+        };
+        let options = Options {
+            packs: false,
+            heuristics: false,
+        };
+        let lax = bouncer_compiler::load(&[input], &options).unwrap();
+        let lax = bouncer_compiler::compile(&lax.policy).unwrap();
+        let head = own.get(..HEAD).unwrap();
+        for forged in [
+            lax.clone(),
+            [head, &lax].concat(),
+            [sources.as_bytes().as_slice(), &lax].concat(),
+        ] {
+            std::fs::write(&kept, forged).unwrap();
+            assert!(reuse(&kept, &sources).is_none());
+            let loaded = load(&source, Some(&directory)).unwrap();
+            assert_eq!(loaded.short_digest(), first.short_digest());
+            // And the right one is kept again.
+            assert_eq!(std::fs::read(&kept).unwrap(), own);
+        }
+        // Not for other sources either.
+        let other = digest(&[("x".to_owned(), "y".to_owned())], &source);
+        assert!(reuse(&kept, &other).is_none());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = |path: &Path, mode| {
+                std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap()
+            };
+            for path in [&kept, &directory, &directory.join(KEY)] {
+                let before = std::fs::metadata(path).unwrap().permissions().mode();
+                mode(path, 0o777);
+                assert!(reuse(&kept, &sources).is_none(), "{}", path.display());
+                mode(path, before);
+            }
+            assert!(reuse(&kept, &sources).is_some());
+            let link = directory.join("link.plan");
+            std::os::unix::fs::symlink(&kept, &link).unwrap();
+            assert!(reuse(&link, &sources).is_none());
+        }
+    }
+}

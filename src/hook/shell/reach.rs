@@ -150,9 +150,10 @@ fn copies(command: &mut Command, operands: Operands, parsed: &Parsed<'_>) -> Res
     Ok(())
 }
 
-/// A destination that cannot be told for certain. No list of hosts has it.
-fn unclear(text: &str) -> String {
-    format!("(unclear) {text}")
+/// A destination that cannot be told for certain. No list of hosts has it. The text stands
+/// there by itself as well, so that it is found in what was read before.
+fn unclear(text: &str) -> [String; 2] {
+    [format!("(unclear) {text}"), text.to_owned()]
 }
 
 /// The one plain host of an address, or the whole as unclear.
@@ -177,7 +178,7 @@ fn host(word: &Word, out: &mut Vec<String>) {
         Ok(()) if !found.is_empty() && !odd && !(word.open && !word.text.starts_with("http")) => {
             out.push(found);
         }
-        _ => out.push(unclear(text)),
+        _ => out.extend(unclear(text)),
     }
 }
 
@@ -193,7 +194,7 @@ fn login(text: &str, out: &mut Vec<String>) {
     if plain(user) && plain(name) && address::host(name, &mut found).is_ok() && !found.is_empty() {
         out.push(found);
     } else {
-        out.push(unclear(text));
+        out.extend(unclear(text));
     }
 }
 
@@ -205,7 +206,7 @@ pub(super) fn remote(command: &mut Command, word: &Word) -> Result<(), Unread> {
     }
     if word.dynamic || word.pattern {
         command.connects = true;
-        command.destinations.push(unclear(text));
+        command.destinations.extend(unclear(text));
     } else if text.contains("://") {
         command.connects = true;
         if let Some(rest) = text.strip_prefix("ssh://") {
@@ -355,7 +356,7 @@ pub(super) fn machines(command: &mut Command, parsed: &Parsed<'_>) -> Result<(),
                 command.writes.extend(paths(&command.program, &[word])?);
             }
         } else if word.dynamic || text.contains("://") || text.contains("::") {
-            command.destinations.push(unclear(text));
+            command.destinations.extend(unclear(text));
         } else {
             login(text, &mut command.destinations);
         }

