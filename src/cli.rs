@@ -2,12 +2,14 @@
 
 mod adopt;
 mod audit;
+mod run;
 
 pub use adopt::*;
 pub use audit::{
     AuditArgs, AuditCommand, AuditOptions, LogArgs, LogFilter, MetricsOptions, SyncWhen,
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub use run::*;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -32,6 +34,9 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
+
+/// How much can be remembered, in MiB: as the policy's `provenance_limit`.
+const MIB: std::ops::RangeInclusive<i64> = 1..=65535;
 
 /// When to colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -135,7 +140,7 @@ pub struct PolicySource {
     pub plan: Option<PathBuf>,
     /// Map the plan into memory instead of reading it, so that all who do share it; for
     /// large plans, whose files are replaced and never written in place
-    #[arg(long, requires = "plan")]
+    #[arg(long, requires = "plan", conflicts_with_all = ["policy", "no_packs", "no_heuristics"])]
     pub map_plan: bool,
     /// A policy file; may be given more than once
     #[arg(long, value_name = "POLICY")]
@@ -371,190 +376,6 @@ pub struct TestArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
-}
-
-#[derive(Args, Debug)]
-#[command(
-    after_help = "The audit log gets one JSON line per verdict, before the call goes out. \
-If it cannot be written, calls are blocked."
-)]
-pub struct RunArgs {
-    /// An MCP client's configuration file
-    #[arg(long, value_name = "CONFIG", requires = "upstream_name")]
-    pub config: Option<PathBuf>,
-    /// The server's entry in that file
-    #[arg(long, value_name = "NAME", requires = "config")]
-    pub upstream_name: Option<String>,
-    /// The name by which the policy knows the server [default: the entry's name]
-    #[arg(long, value_name = "SERVER")]
-    pub server: Option<String>,
-    #[command(flatten)]
-    pub source: PolicySource,
-    /// Hold the server to these accepted tools, instead of pinning what it lists at start
-    #[arg(long, value_name = "LOCK")]
-    pub tools: Option<PathBuf>,
-    #[command(flatten)]
-    pub audit: AuditOptions,
-    #[command(flatten)]
-    pub metrics: MetricsOptions,
-    /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
-    #[arg(long, value_name = "FILE")]
-    pub approvals: Option<PathBuf>,
-    /// How much of what the agent reads is remembered, in MiB, to tell where a destination
-    /// came from [default: the policy's `provenance_limit`, else 64]
-    #[arg(long, value_name = "MIB")]
-    pub provenance_limit: Option<u32>,
-    #[command(flatten)]
-    pub budgets: BudgetOptions,
-    /// Let everything through that the policy asks about or denies, and only log what it
-    /// would have said; for writing a policy, not for guarding
-    #[arg(long, conflicts_with = "approvals")]
-    pub observe: bool,
-    /// How to start the server
-    #[arg(last = true, value_name = "COMMAND", conflicts_with = "config")]
-    pub command: Vec<OsString>,
-}
-
-#[derive(Args, Debug)]
-#[command(
-    after_help = "The policy's `servers:` are started side by side, and their tools are exposed as \
-SERVER__TOOL. Without --plan or --policy, the policy is $BOUNCER_CONFIG, else $BORDER_PATROL_CONFIG, \
-else ./bouncer.yaml, else ./border-patrol.yaml."
-)]
-pub struct GatewayArgs {
-    #[command(flatten)]
-    pub source: PolicySource,
-    /// Hold the servers to these accepted tools, instead of pinning what they list at start
-    #[arg(long, value_name = "LOCK")]
-    pub tools: Option<PathBuf>,
-    #[command(flatten)]
-    pub audit: AuditOptions,
-    #[command(flatten)]
-    pub metrics: MetricsOptions,
-    /// Where approvals are kept [default: the policy's `approval: {path}`, else ~/.bouncer/approvals.db]
-    #[arg(long, value_name = "FILE")]
-    pub approvals: Option<PathBuf>,
-    /// How much of what the agent reads is remembered, in MiB, to tell where a destination
-    /// came from [default: the policy's `provenance_limit`, else 64]
-    #[arg(long, value_name = "MIB")]
-    pub provenance_limit: Option<u32>,
-    /// Let everything through that the policy asks about or denies, and only log what it
-    /// would have said; for writing a policy, not for guarding
-    #[arg(long, conflicts_with = "approvals")]
-    pub observe: bool,
-    #[command(flatten)]
-    pub budgets: BudgetOptions,
-    #[command(flatten)]
-    pub listen: ListenArgs,
-    #[command(flatten)]
-    pub page: PageArgs,
-}
-
-/// The page for the human beside a gateway.
-#[derive(Args, Debug)]
-pub struct PageArgs {
-    /// Show a page to approve on, read the log and look at tools and the policy, at this
-    /// loopback address [default: 127.0.0.1:8809]
-    #[arg(
-        long,
-        value_name = "ADDRESS",
-        num_args = 0..=1,
-        default_missing_value = "127.0.0.1:8809",
-        help_heading = "A page"
-    )]
-    pub ui: Option<String>,
-    /// Where the link to the page is written, readable by you alone [default:
-    /// ~/.bouncer/page-PORT.link]
-    #[arg(long, value_name = "FILE", requires = "ui", help_heading = "A page")]
-    pub ui_link: Option<PathBuf>,
-    /// A name under which a proxy with TLS on this machine hands the page on
-    #[arg(long, value_name = "NAME", requires = "ui", help_heading = "A page")]
-    pub ui_host: Vec<String>,
-}
-
-/// With whom attempts are counted.
-#[derive(Args, Clone, Debug)]
-pub struct BudgetOptions {
-    /// Count budgets and rates together with all that are given the same file, instead of
-    /// by conversation
-    #[arg(long, value_name = "FILE")]
-    pub shared_budgets: Option<PathBuf>,
-}
-
-/// Where agents come from that do not start the gateway themselves.
-#[derive(Args, Debug)]
-pub struct ListenArgs {
-    /// Listen for agents over HTTP, at http://ADDRESS/mcp, instead of on standard input
-    #[arg(long, value_name = "ADDRESS", help_heading = "Over HTTP")]
-    pub listen: Option<String>,
-    /// Who may come: a name and the SHA-256 of a token on each line. Needed unless the address
-    /// is a loopback one
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "listen",
-        help_heading = "Over HTTP"
-    )]
-    pub tokens: Option<PathBuf>,
-    /// Speak TLS with this certificate, and those between it and an authority, as PEM
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires_all = ["listen", "tls_key"],
-        help_heading = "Over HTTP"
-    )]
-    pub tls_cert: Option<PathBuf>,
-    /// The private key of that certificate, as PEM
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires_all = ["listen", "tls_cert"],
-        help_heading = "Over HTTP"
-    )]
-    pub tls_key: Option<PathBuf>,
-    /// Take requests for this host name, besides localhost and the address
-    #[arg(
-        long,
-        value_name = "NAME",
-        requires = "listen",
-        help_heading = "Over HTTP"
-    )]
-    pub allow_host: Vec<String>,
-    /// Take requests of pages of this origin, besides those of this machine
-    #[arg(
-        long,
-        value_name = "ORIGIN",
-        requires = "listen",
-        help_heading = "Over HTTP"
-    )]
-    pub allow_origin: Vec<String>,
-    /// How many conversations there may be at once; half of them for one token
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 64,
-        requires = "listen",
-        help_heading = "Over HTTP"
-    )]
-    pub max_conversations: u32,
-    /// End a conversation of whose client nothing is heard for so long, in seconds
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value_t = 1800,
-        requires = "listen",
-        help_heading = "Over HTTP"
-    )]
-    pub idle: u32,
-    /// How long requests may still take once told to stop, in seconds
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value_t = 10,
-        requires = "listen",
-        help_heading = "Over HTTP"
-    )]
-    pub drain: u32,
 }
 
 /// Which approvals.

@@ -9,11 +9,17 @@ use bouncer_compiler::verify::ListedTool;
 use bouncer_compiler::{CompileError, Input, Loaded, Options};
 use bouncer_proxy::approvals::Lifetimes;
 use bouncer_runtime::plan::Plan;
-use bouncer_runtime::plan::format::{Meta, Str};
+use bouncer_runtime::plan::format::{MAGIC, Meta, Str};
+use bouncer_runtime::private;
 use bouncer_runtime::tools::{DefinitionError, Lock, ToolDefinition};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// What decides, over the packs, where no policy is named.
+pub const DEFAULT: &str = include_str!("../examples/default.yaml");
+/// Its name, where a file's would stand.
+const DEFAULT_NAME: &str = "built-in:default";
 
 /// Policies, compiled.
 pub struct Compiled {
@@ -25,13 +31,32 @@ pub struct Compiled {
     pub warnings: Diagnostics,
 }
 
-/// Reads policy files, and the layers below them.
+/// The text of a policy file.
+pub fn read_policy(path: &Path) -> Result<String, Failure> {
+    let mut start = [0; MAGIC.len()];
+    let is_plan = path != Path::new("-")
+        && std::fs::File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok())
+        && start == MAGIC;
+    if is_plan {
+        return Err(Failure::Message(format!(
+            "`{}` is a compiled plan, not a policy: name it with `--plan`",
+            path.display()
+        )));
+    }
+    read_text(path)
+}
+
+/// Reads policy files, and the layers below them. Without any, the default policy stands
+/// over the packs.
 pub fn load(policies: &[PathBuf], layers: &Layers) -> Result<Loaded, Box<CompileFailure>> {
-    let texts: Vec<(String, String)> = policies
+    let mut texts: Vec<(String, String)> = policies
         .iter()
-        .map(|path| read_text(path).map(|text| (display_name(path), text)))
+        .map(|path| read_policy(path).map(|text| (display_name(path), text)))
         .collect::<Result<_, _>>()
         .map_err(|failure| Box::new(CompileFailure::Other(failure)))?;
+    if texts.is_empty() && !layers.no_packs {
+        texts.push((DEFAULT_NAME.to_owned(), DEFAULT.to_owned()));
+    }
     let inputs: Vec<Input<'_>> = texts
         .iter()
         .map(|(name, text)| Input { name, text })
@@ -150,14 +175,14 @@ pub fn print_diagnostics(diagnostics: &Diagnostics) {
     }
 }
 
-/// The plan that `--plan` or `--policy` names. Without either: the packs and heuristics
-/// alone.
+/// The plan that `--plan` or `--policy` names. Without either: the default policy over the
+/// packs and heuristics.
 pub fn plan(source: &PolicySource) -> Result<Plan, Failure> {
     if let Some(path) = &source.plan {
         if source.map_plan {
             return mapped(path);
         }
-        let bytes = std::fs::read(path).map_err(|error| Failure::file("read", path, &error))?;
+        let bytes = private::read(path).map_err(|error| Failure::file("read", path, &error))?;
         return Plan::load(bytes).map_err(|error| Failure::file("load", path, &error));
     }
     let compiled = compile(&source.policy, &source.layers).map_err(|failure| failure.report())?;
@@ -169,14 +194,13 @@ pub fn plan(source: &PolicySource) -> Result<Plan, Failure> {
 /// A plan in the pages of its file, which all processes that map it share.
 fn mapped(path: &Path) -> Result<Plan, Failure> {
     let fail = |error: std::io::Error| Failure::file("map", path, &error);
-    let file = std::fs::File::open(path).map_err(fail)?;
+    let file = private::open(path).map_err(fail)?;
     #[cfg(unix)]
     {
-        use std::os::unix::fs::PermissionsExt as _;
-        let mode = file.metadata().map_err(fail)?.permissions().mode();
-        if mode & 0o022 != 0 {
+        let metadata = file.metadata().map_err(fail)?;
+        if let Some(why) = unsafe_to_map(&metadata, rustix::process::geteuid().as_raw()) {
             return Err(Failure::Message(format!(
-                "`{}` is not mapped: others than its owner can write to it (`chmod go-w` it, or leave out --map-plan)",
+                "`{}` is not mapped: {why}, or leave out --map-plan",
                 path.display()
             )));
         }
@@ -187,6 +211,22 @@ fn mapped(path: &Path) -> Result<Plan, Failure> {
     // the owner of the file can, who is told not to by `--map-plan`.
     let map = unsafe { memmap2::Mmap::map(&file) }.map_err(fail)?;
     Plan::load(map).map_err(|error| Failure::file("load", path, &error))
+}
+
+/// Why a file is not to be mapped: others could change it under whoever judges by it.
+#[cfg(unix)]
+fn unsafe_to_map(metadata: &std::fs::Metadata, user: u32) -> Option<&'static str> {
+    use std::os::unix::fs::MetadataExt as _;
+    if !metadata.is_file() {
+        return Some("it is no regular file: name one");
+    }
+    if metadata.uid() != user && metadata.uid() != 0 {
+        return Some("it belongs to another user, who can change it at any time: copy it");
+    }
+    if metadata.mode() & 0o022 != 0 {
+        return Some("others than its owner can write to it: `chmod go-w` it");
+    }
+    None
 }
 
 /// A file that the plan's policy names, seen from the directory of the plan or of the
@@ -217,9 +257,10 @@ pub fn lifetimes(plan: &Plan) -> Lifetimes {
     }
 }
 
-/// Warns where rules name a server and none is known: they could never match.
-pub fn warn_without_server(plan: &Plan, server: Option<&str>) {
-    if server.is_some() {
+/// Warns where rules name a server and none is known: they could never match. `tool`: what
+/// was named, which may hold the server's name.
+pub fn warn_without_server(plan: &Plan, server: Option<&str>, tool: Option<&str>) {
+    if server.is_some() || tool.is_some_and(|tool| tool.contains("__")) {
         return;
     }
     let tables = plan.tables();
@@ -251,7 +292,7 @@ pub fn read_text(path: &Path) -> Result<String, Failure> {
             .read_to_string(&mut text)
             .map(|_| text)
     } else {
-        std::fs::read_to_string(path)
+        private::read_to_string(path)
     };
     result.map_err(|error| Failure::file("read", path, &error))
 }
@@ -314,5 +355,36 @@ pub fn display_name(path: &Path) -> String {
         "<stdin>".to_owned()
     } else {
         path.display().to_string()
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+    #[test]
+    fn only_what_nobody_else_can_change_is_mapped() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("plan");
+        std::fs::write(&path, "x").unwrap();
+        let with = |mode: u32| {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            std::fs::metadata(&path).unwrap()
+        };
+        let own = with(0o644).uid();
+        assert_eq!(unsafe_to_map(&with(0o644), own), None);
+        for mode in [0o664, 0o646] {
+            assert!(unsafe_to_map(&with(mode), own).is_some_and(|why| why.contains("chmod")));
+        }
+        let other = own.wrapping_add(1);
+        // What belongs to root may be mapped by everybody.
+        let foreign = unsafe_to_map(&with(0o600), other);
+        assert_eq!(
+            foreign.is_some_and(|why| why.contains("another user")),
+            own != 0
+        );
+        let directory = std::fs::metadata(place.path()).unwrap();
+        assert!(unsafe_to_map(&directory, own).is_some_and(|why| why.contains("regular")));
     }
 }

@@ -9,6 +9,7 @@
 
 pub mod address;
 pub mod audit;
+mod block;
 pub mod gate;
 pub mod json;
 pub mod moment;

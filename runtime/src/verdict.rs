@@ -67,6 +67,17 @@ pub enum Stage {
 }
 
 impl Stage {
+    /// All of them, in the order of evaluation.
+    pub const ALL: [Self; 7] = [
+        Self::Malformed,
+        Self::Pinning,
+        Self::Budget,
+        Self::Constraint,
+        Self::Rule,
+        Self::SinkGate,
+        Self::Default,
+    ];
+
     /// The name as audit lines write it, for example `sink_gate`.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -1,5 +1,8 @@
 //! The audit log on the command line: how it is kept, and how it is read.
 
+use bouncer_runtime::Stage;
+use bouncer_runtime::audit::Outcome;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -23,6 +26,10 @@ pub struct MetricsOptions {
     /// Hand out counters for Prometheus at http://ADDR/metrics; only on loopback
     #[arg(long, value_name = "ADDR")]
     pub metrics: Option<std::net::SocketAddr>,
+    /// Hand spans of calls to the OpenTelemetry collector at this address, over HTTP
+    #[cfg(feature = "otel")]
+    #[arg(long, value_name = "URL")]
+    pub otlp_endpoint: Option<String>,
 }
 
 /// When lines reach the disk.
@@ -53,6 +60,16 @@ fn size(text: &str) -> Result<u64, String> {
         Some(_) => Err("less than 4K: every line would get a file of its own".to_owned()),
         None => Err("write a size such as 64K, 100M or 1G".to_owned()),
     }
+}
+
+/// The names of all outcomes.
+fn outcomes() -> PossibleValuesParser {
+    Outcome::ALL.map(Outcome::name).into()
+}
+
+/// The names of all parts of a policy that decide.
+fn contracts() -> PossibleValuesParser {
+    Stage::ALL.map(Stage::name).into()
 }
 
 /// Which log.
@@ -87,14 +104,14 @@ pub struct LogFilter {
     /// With this verdict
     #[arg(long, value_name = "VERDICT", value_parser = ["allow", "ask", "deny"])]
     pub verdict: Option<String>,
-    /// With this outcome, such as forwarded, blocked, declined
-    #[arg(long, value_name = "OUTCOME")]
+    /// With this outcome
+    #[arg(long, value_name = "OUTCOME", value_parser = outcomes())]
     pub outcome: Option<String>,
     /// Of the conversation whose name begins like this
     #[arg(long, value_name = "ID")]
     pub conversation: Option<String>,
-    /// Decided by this contract, such as rule, sink_gate, pinning
-    #[arg(long, value_name = "CONTRACT")]
+    /// Decided by this contract
+    #[arg(long, value_name = "CONTRACT", value_parser = contracts())]
     pub contract: Option<String>,
 }
 

@@ -86,6 +86,26 @@ impl Document {
         }
     }
 
+    /// Makes an entry that is reached at a URL start `program` with `options`, and keeps
+    /// what it was in its environment.
+    ///
+    /// # Errors
+    /// If the entry has no URL.
+    pub fn front(
+        &mut self,
+        entry: &Entry,
+        program: &str,
+        options: &[String],
+    ) -> Result<(), String> {
+        let Kind::Remote(remote) = &entry.kind else {
+            return Err(format!("`{}` has no URL", entry.place()));
+        };
+        match self {
+            Self::Json(json) => json.front(entry, program, options),
+            Self::Toml(toml) => toml.front(entry, program, options, &remote.variables),
+        }
+    }
+
     /// Takes bouncer out of an entry again.
     ///
     /// # Errors
@@ -99,6 +119,10 @@ impl Document {
                 toml.start_with(entry, &launch.program, options.len() + 1, &[])
             }
             (Kind::Stashed(_), Self::Json(json)) => json.restore_stash(entry),
+            (Kind::Fronted { kept, .. }, Self::Json(json)) => json.unfront(entry, kept),
+            (Kind::Fronted { kept, remote, .. }, Self::Toml(toml)) => {
+                toml.unfront(entry, kept, &remote.variables)
+            }
             _ => Err(format!("bouncer does not stand before `{}`", entry.place())),
         }
     }

@@ -1,8 +1,8 @@
 //! One server's entry in a client's configuration: what it starts, and whether bouncer
 //! stands before it already.
 
+use super::remote::{self, Remote};
 use serde_json::{Map, Value};
-use std::path::Path;
 
 /// The member under which the older `bouncer init` kept the original entry.
 pub const SENTINEL: &str = "x-bouncer-upstream";
@@ -52,11 +52,15 @@ pub enum Kind {
         observes: bool,
     },
     /// Reached over the network.
-    Remote {
-        /// Where.
-        url: String,
-        /// What is sent along.
-        headers: Vec<(String, String)>,
+    Remote(Remote),
+    /// Starts `bouncer run` before a server that is reached over the network.
+    Fronted {
+        /// The server behind it.
+        remote: Remote,
+        /// `run` and its options.
+        options: Vec<String>,
+        /// The members that the entry had before.
+        kept: Map<String, Value>,
     },
     /// None of these.
     Other(String),
@@ -89,7 +93,16 @@ impl Entry {
             Kind::Plain(launch) | Kind::Wrapped { launch, .. } | Kind::Stashed(launch) => {
                 Some(launch)
             }
-            Kind::Bouncer { .. } | Kind::Remote { .. } | Kind::Other(_) => None,
+            Kind::Bouncer { .. } | Kind::Remote(_) | Kind::Fronted { .. } | Kind::Other(_) => None,
+        }
+    }
+
+    /// The server behind the entry, if it is reached over the network.
+    #[must_use]
+    pub const fn remote(&self) -> Option<&Remote> {
+        match &self.kind {
+            Kind::Remote(remote) | Kind::Fronted { remote, .. } => Some(remote),
+            _ => None,
         }
     }
 
@@ -113,16 +126,17 @@ fn kind(value: &Value) -> Result<Kind, String> {
         let stash = stash
             .as_object()
             .ok_or_else(|| format!("`{SENTINEL}` is not an object"))?;
-        if let Some(remote) = remote(stash)? {
-            return Ok(remote);
+        if let Some(remote) = Remote::read(stash)? {
+            return Ok(Kind::Remote(remote));
         }
         return Ok(Kind::Stashed(launch(stash)?));
     }
     if !entry.contains_key("command") {
-        return remote(entry)?.ok_or_else(|| "`command` is missing".to_owned());
+        let remote = Remote::read(entry)?.map(Kind::Remote);
+        return remote.ok_or_else(|| "`command` is missing".to_owned());
     }
     let launch = launch(entry)?;
-    if !is_bouncer(&launch.program) {
+    if !is_bouncer(&launch.program) && !starts_like_init(&launch.args) {
         return Ok(Kind::Plain(launch));
     }
     let subcommand = launch.args.first().cloned().unwrap_or_default();
@@ -141,6 +155,16 @@ fn kind(value: &Value) -> Result<Kind, String> {
             },
         });
     }
+    if subcommand == "run" && launch.args.iter().any(|arg| arg == remote::OPTION) {
+        let held = launch.env.iter().find(|(name, _)| name == remote::VARIABLE);
+        let (_, text) = held.ok_or_else(|| format!("its `env` has no `{}`", remote::VARIABLE))?;
+        let wrong = |why: String| format!("`env.{}`: {why}", remote::VARIABLE);
+        return Ok(Kind::Fronted {
+            remote: Remote::parse(text).map_err(wrong)?,
+            kept: serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?,
+            options: launch.args,
+        });
+    }
     let observes = launch.args.iter().any(|arg| arg == "--observe");
     Ok(Kind::Bouncer {
         subcommand,
@@ -148,39 +172,17 @@ fn kind(value: &Value) -> Result<Kind, String> {
     })
 }
 
-/// An entry with an address; `None` if it has none.
-fn remote(entry: &Map<String, Value>) -> Result<Option<Kind>, String> {
-    let url = ["url", "serverUrl", "httpUrl"]
-        .iter()
-        .find_map(|key| entry.get(*key));
-    let Some(url) = url.and_then(Value::as_str) else {
-        return Ok(None);
-    };
-    let wrong = || "`headers` is not an object of strings".to_owned();
-    let headers = match entry.get("headers") {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::Object(members)) => members
-            .iter()
-            .map(|(name, value)| {
-                let value = value.as_str().ok_or_else(wrong)?;
-                Ok((name.clone(), value.to_owned()))
-            })
-            .collect::<Result<_, String>>()?,
-        Some(_) => return Err(wrong()),
-    };
-    Ok(Some(Kind::Remote {
-        url: url.to_owned(),
-        headers,
-    }))
-}
-
-/// Whether a program is this one, by its name.
+/// Whether a program is this one, by its name: `bouncer.sh` is another.
 pub fn is_bouncer(program: &str) -> bool {
     // Also a path of the other system's kind.
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
-    Path::new(name)
-        .file_stem()
-        .is_some_and(|stem| stem == "bouncer")
+    name == "bouncer" || name.eq_ignore_ascii_case("bouncer.exe")
+}
+
+/// Whether arguments begin as `init` writes them, whatever the program is called that they are
+/// for (see its `--program`).
+fn starts_like_init(args: &[String]) -> bool {
+    matches!(args, [run, server, ..] if run == "run" && (server == "--server" || server.starts_with("--server=")))
 }
 
 fn launch(entry: &Map<String, Value>) -> Result<Launch, String> {

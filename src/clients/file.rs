@@ -56,6 +56,25 @@ pub fn original(path: &Path, text: &str) -> Option<(PathBuf, String)> {
     Some((copy, text))
 }
 
+/// All copies of a file that lie beside it.
+///
+/// # Errors
+/// If the directory cannot be read.
+pub fn copies(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let start = beside(path, COPY);
+    let start = start.file_name().unwrap_or_default().as_encoded_bytes();
+    let directory = path.parent().filter(|d| !d.as_os_str().is_empty());
+    let files = std::fs::read_dir(directory.unwrap_or_else(|| Path::new(".")))?;
+    let mut found = Vec::new();
+    for file in files {
+        let file = file?;
+        if file.file_name().as_encoded_bytes().starts_with(start) {
+            found.push(file.path());
+        }
+    }
+    Ok(found)
+}
+
 /// A name for a file that belongs to a configuration file and lies beside it.
 #[must_use]
 pub fn beside(path: &Path, ending: &str) -> PathBuf {

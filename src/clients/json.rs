@@ -1,9 +1,10 @@
 //! JSON with comments, changed in place.
 
 use super::entry::{Entry, SENTINEL};
+use super::remote;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::HashSet;
 
 const BOM: char = '\u{feff}';
@@ -144,6 +145,91 @@ impl Json {
             } else {
                 holder.insert(command.property_index() + 1, "args", list(new));
             }
+        }
+        Ok(())
+    }
+
+    /// Makes an entry with a URL start `program`, where the URL stood, and keeps what is
+    /// replaced in the entry's environment.
+    pub(super) fn front(
+        &mut self,
+        entry: &Entry,
+        program: &str,
+        options: &[String],
+    ) -> Result<(), String> {
+        let object = self.object(entry)?;
+        let value = object.to_serde_value().unwrap_or(Value::Null);
+        let kept = remote::kept(value.as_object().ok_or("it is not an object")?);
+        let text = Value::Object(kept.clone()).to_string();
+        let members = object.properties();
+        let named = |member: &CstObjectProp| member.decoded_name().unwrap_or_default();
+        let address = |name: &str| ["url", "serverUrl", "httpUrl"].contains(&name);
+        let at = members
+            .iter()
+            .position(|member| address(&named(member)))
+            .ok_or("it has no URL")?;
+        // What stands before stays before; the rest goes, and what starts bouncer comes.
+        let mut place = at;
+        for (index, member) in members.into_iter().enumerate() {
+            let name = named(&member);
+            if name == "type" {
+                member.set_value("stdio".into());
+            } else if kept.contains_key(&name) {
+                place -= usize::from(index < at);
+                member.remove();
+            }
+        }
+        object.insert(place, "command", program.into());
+        object.insert(place + 1, "args", list(options));
+        if let Some(env) = member(&object, "env").and_then(|env| env.object_value()) {
+            env.append(remote::VARIABLE, text.as_str().into());
+            return Ok(());
+        }
+        if let Some(null) = member(&object, "env") {
+            null.remove();
+        }
+        let env = vec![(remote::VARIABLE.to_owned(), text.as_str().into())];
+        object.insert(place + 2, "env", CstInputValue::Object(env));
+        Ok(())
+    }
+
+    /// The reverse of `front`.
+    pub(super) fn unfront(
+        &mut self,
+        entry: &Entry,
+        kept: &Map<String, Value>,
+    ) -> Result<(), String> {
+        let object = self.object(entry)?;
+        if let Some(env) = member(&object, "env").and_then(|env| env.object_value()) {
+            if let Some(held) = member(&env, remote::VARIABLE) {
+                held.remove();
+            }
+            if env.properties().is_empty()
+                && let Some(env) = member(&object, "env")
+            {
+                env.remove();
+            }
+        }
+        let at = member(&object, "command").map(|command| command.property_index());
+        let mut at = at.unwrap_or_default();
+        for name in ["args", "command"] {
+            if let Some(member) = member(&object, name) {
+                member.remove();
+            }
+        }
+        for (name, value) in kept {
+            match member(&object, name) {
+                Some(member) => member.set_value(input(value)),
+                None => {
+                    object.insert(at, name, input(value));
+                    at += 1;
+                }
+            }
+        }
+        if !kept.contains_key("type")
+            && let Some(member) = member(&object, "type")
+        {
+            member.remove();
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ mod document;
 mod entry;
 pub mod file;
 mod json;
+pub mod remote;
 #[cfg(test)]
 mod tests;
 mod toml;

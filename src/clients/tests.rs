@@ -1,5 +1,6 @@
 //! Each client's format as it is found in the wild, there and back.
 
+use super::remote::{self, Remote};
 use super::*;
 use std::path::Path;
 
@@ -105,6 +106,55 @@ fn wrapped(name: &str, text: &str) -> (String, usize) {
         }
     }
     (document.text(), count)
+}
+
+#[test]
+fn what_is_wrapped_is_seen_whatever_the_program_is_called() {
+    let kind = |program: &str, args: &str| {
+        let text =
+            format!(r#"{{"mcpServers": {{"x": {{"command": "{program}", "args": [{args}]}}}}}}"#);
+        parse("mcp.json", &text).entries().remove(0).kind
+    };
+    let wrapped = r#""run", "--server", "x", "--", "npx", "s""#;
+    for program in [
+        "bouncer",
+        "/usr/bin/bouncer",
+        "/usr/bin/bouncer-gate",
+        "C:/b/Bouncer.EXE",
+    ] {
+        assert!(
+            matches!(kind(program, wrapped), Kind::Wrapped { .. }),
+            "{program}"
+        );
+    }
+    for (program, args) in [
+        ("bouncer.sh", ""),
+        ("/srv/bouncer.py", r#""run""#),
+        ("uv", r#""run", "--", "s""#),
+    ] {
+        assert!(matches!(kind(program, args), Kind::Plain(_)), "{program}");
+    }
+}
+
+#[test]
+fn marks_and_line_ends_of_toml_stay() {
+    let plain = "model = \"m\" # mine\n\n[mcp_servers.a]\ncommand = \"x\"\n";
+    for text in [
+        plain.replace('\n', "\r\n"),
+        plain.trim_end().to_owned(),
+        format!("\u{feff}{plain}"),
+        format!("\u{feff}{}", plain.trim_end().replace('\n', "\r\n")),
+    ] {
+        assert_eq!(parse("config.toml", &text).text(), text);
+        let (wrapped, count) = wrapped("config.toml", &text);
+        assert_eq!(count, 1);
+        assert_eq!(wrapped.contains('\r'), text.contains('\r'));
+        let mut document = parse("config.toml", &wrapped);
+        for entry in document.entries() {
+            document.unwrap_entry(&entry).unwrap();
+        }
+        assert!(document.text().starts_with(text.split('[').next().unwrap()));
+    }
 }
 
 #[test]
@@ -224,10 +274,10 @@ fn the_kinds_of_entries() {
                 subcommand: "gateway".into(),
                 observes: true,
             },
-            Kind::Remote {
+            Kind::Remote(Remote {
                 url: "https://c".into(),
-                headers: Vec::new()
-            },
+                ..Remote::default()
+            }),
             other("`command` is not a string"),
             other("it is not an object"),
             other("`command` is missing"),
@@ -281,4 +331,115 @@ fn entries_are_added_and_removed() {
     let text = document.text();
     assert_eq!(parse("c.toml", &text).entries().len(), 1, "{text}");
     assert!(text.contains("trust_level"), "{text}");
+}
+
+/// Entries of servers that are reached at a URL, as each client writes them.
+const REMOTE: [(&str, &str); 6] = [
+    (
+        ".mcp.json",
+        r#"{"mcpServers": {"a": {"type": "http", "url": "https://a.example/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}}, "b": {"command": "b"}}}"#,
+    ),
+    (
+        "mcp.json",
+        "{\n\t\"servers\": {\n\t\t// the service\n\t\t\"a\": {\n\t\t\t\"type\": \"http\",\n\t\t\t\"url\": \"https://a.example/mcp\", // where\n\t\t\t\"headers\": { \"X-Key\": \"${input:key}\" },\n\t\t},\n\t},\n}\n",
+    ),
+    (
+        "mcp.json",
+        r#"{ "mcpServers": { "a": { "headers": { "api-key": "k" }, "url": "https://a.example/mcp", "env": { "A": "1" } } } }"#,
+    ),
+    (
+        "mcp_config.json",
+        r#"{ "mcpServers": { "a": { "serverUrl": "https://a.example/mcp", "headers": { "Authorization": "Bearer x" }, "disabled": false } } }"#,
+    ),
+    (
+        "settings.json",
+        "{\n  \"context_servers\": {\n    \"a\": {\n      \"url\": \"https://a.example/mcp\",\n      \"headers\": { \"Authorization\": \"Bearer x\" }\n    }\n  }\n}\n",
+    ),
+    (
+        "config.toml",
+        "[mcp_servers.a]\nurl = \"https://a.example/mcp\" # where\nbearer_token_env_var = \"TOKEN\"\nstartup_timeout_sec = 20\n\n[mcp_servers.a.http_headers]\nX-Team = \"b\"\n\n[mcp_servers.a.env_http_headers]\nX-Other = \"OTHER\"\n\n[projects.x]\ntrust_level = \"trusted\" # kept\n",
+    ),
+];
+
+#[test]
+fn servers_at_a_url_are_fronted_there_and_back() {
+    let words = ["run", "--server", "a", remote::OPTION, remote::VARIABLE];
+    let options: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    let value = |name: &str, text: &str| match parse(name, text) {
+        Document::Json(json) => json.value(),
+        Document::Toml(toml) => toml.value(),
+    };
+    for (name, text) in REMOTE {
+        let mut document = parse(name, text);
+        let entry = document.entries().remove(0);
+        let Kind::Remote(before) = &entry.kind else {
+            panic!("{name}: {entry:?}");
+        };
+        assert_eq!(before.unreachable, None, "{name}");
+        assert!(before.has_credentials(), "{name}");
+        document.front(&entry, "/opt/bouncer", &options).unwrap();
+        let fronted = document.text();
+        let mut document = parse(name, &fronted);
+        let entry = document.entries().remove(0);
+        let Kind::Fronted {
+            remote, options: o, ..
+        } = &entry.kind
+        else {
+            panic!("{name}: {fronted}");
+        };
+        assert_eq!((remote, o), (before, &options), "{name}: {fronted}");
+        assert!(document.front(&entry, "b", &options).is_err(), "{name}");
+        let root = value(name, &fronted);
+        let servers = ["mcpServers", "servers", "context_servers", "mcp_servers"];
+        let servers = servers.iter().find_map(|key| root.get(*key)).unwrap();
+        for gone in ["url", "serverUrl", "headers", "http_headers"] {
+            assert!(servers["a"].get(gone).is_none(), "{name}: {fronted}");
+        }
+        for kept in [
+            "// the service",
+            "# kept",
+            "disabled",
+            "\"A\": \"1\"",
+            "startup_timeout_sec",
+        ] {
+            assert_eq!(
+                fronted.contains(kept),
+                text.contains(kept),
+                "{kept}: {fronted}"
+            );
+        }
+        document.unwrap_entry(&entry).unwrap();
+        let back = document.text();
+        assert_eq!(value(name, &back), value(name, text), "{name}: {back}");
+    }
+}
+
+#[test]
+fn what_cannot_be_fronted_is_known() {
+    for (entry, why) in [
+        (r#"{"type": "sse", "url": "http://x"}"#, "older transport"),
+        (
+            r#"{"url": "http://x", "oauth": {"clientId": "c"}}"#,
+            "logs in",
+        ),
+        (
+            r#"{"url": "http://x", "headersHelper": "/bin/x"}"#,
+            "logs in",
+        ),
+    ] {
+        let remote = Remote::parse(entry).unwrap();
+        assert!(remote.unreachable.unwrap().contains(why), "{entry}");
+    }
+    for wrong in [
+        "",
+        "[]",
+        "{}",
+        r#"{"url": 1}"#,
+        r#"{"url": "x", "headers": {"a": 1}}"#,
+    ] {
+        assert!(Remote::parse(wrong).is_err(), "{wrong}");
+    }
+    let text = r#"{"mcpServers": {"a": {"command": "bouncer", "args": ["run", "--upstream-env", "BOUNCER_UPSTREAM"]}}}"#;
+    let entry = parse("a.json", text).entries().remove(0);
+    assert!(matches!(&entry.kind, Kind::Other(why) if why.contains("BOUNCER_UPSTREAM")));
 }

@@ -1,11 +1,54 @@
 //! TOML, changed in place.
 
 use super::entry::Entry;
+use super::remote;
 use serde_json::{Map, Value};
-use toml_edit::{Array, DocumentMut, Item, TableLike, value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike, value};
 
 /// A TOML document that keeps its layout.
-pub struct Toml(DocumentMut);
+pub struct Toml {
+    document: DocumentMut,
+    ends: Ends,
+}
+
+/// What the library does not keep of a file.
+#[derive(Clone, Copy)]
+struct Ends {
+    /// It begins with a byte order mark.
+    mark: bool,
+    /// All lines end in a carriage return and a line feed.
+    wide: bool,
+    /// The last line ends too.
+    last: bool,
+}
+
+impl Ends {
+    fn of(text: &str) -> Self {
+        let lines = text.matches('\n').count();
+        Self {
+            mark: text.starts_with(MARK),
+            wide: lines > 0 && text.matches("\r\n").count() == lines,
+            last: text.is_empty() || text.ends_with('\n'),
+        }
+    }
+
+    fn put_back(self, text: &str) -> String {
+        let mut text = text.trim_start_matches(MARK).replace("\r\n", "\n");
+        if !self.last && text.ends_with('\n') {
+            text.pop();
+        }
+        if self.wide {
+            text = text.replace('\n', "\r\n");
+        }
+        if self.mark {
+            text.insert(0, MARK);
+        }
+        text
+    }
+}
+
+/// A byte order mark.
+const MARK: char = '\u{feff}';
 
 impl std::fmt::Debug for Toml {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -17,19 +60,22 @@ impl std::fmt::Debug for Toml {
 impl Toml {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let document = text.parse::<DocumentMut>();
-        Ok(Self(document.map_err(|error| error.to_string())?))
+        Ok(Self {
+            document: document.map_err(|error| error.to_string())?,
+            ends: Ends::of(text),
+        })
     }
 
     pub(super) fn text(&self) -> String {
-        self.0.to_string()
+        self.ends.put_back(&self.document.to_string())
     }
 
     pub(super) fn value(&self) -> Value {
-        table(self.0.as_table())
+        table(self.document.as_table())
     }
 
     fn servers(&mut self) -> Result<&mut dyn TableLike, String> {
-        self.0
+        self.document
             .get_mut("mcp_servers")
             .and_then(Item::as_table_like_mut)
             .ok_or_else(|| "there is no table `mcp_servers`".to_owned())
@@ -64,6 +110,77 @@ impl Toml {
             exchange(args, old, new);
         } else if !new.is_empty() {
             holder.insert("args", value(new.iter().collect::<Array>()));
+        }
+        Ok(())
+    }
+
+    /// Makes an entry with a URL start `program`, and keeps what is replaced in the
+    /// entry's environment. `variables`: what the client has to pass on.
+    pub(super) fn front(
+        &mut self,
+        entry: &Entry,
+        program: &str,
+        options: &[String],
+        variables: &[String],
+    ) -> Result<(), String> {
+        let holder = self.entry(entry)?;
+        let whole = table(holder);
+        let kept = remote::kept(whole.as_object().ok_or("it is not a table")?);
+        let text = Value::Object(kept.clone()).to_string();
+        for name in kept.keys() {
+            holder.remove(name);
+        }
+        holder.insert("command", value(program));
+        holder.insert("args", value(options.iter().collect::<Array>()));
+        match holder.get_mut("env").and_then(Item::as_table_like_mut) {
+            Some(env) => {
+                env.insert(remote::VARIABLE, value(text));
+            }
+            None => {
+                let mut env = InlineTable::new();
+                env.insert(remote::VARIABLE, text.into());
+                holder.insert("env", value(env));
+            }
+        }
+        if !variables.is_empty() {
+            holder.insert("env_vars", value(variables.iter().collect::<Array>()));
+        }
+        Ok(())
+    }
+
+    /// The reverse of `front`.
+    pub(super) fn unfront(
+        &mut self,
+        entry: &Entry,
+        kept: &Map<String, Value>,
+        variables: &[String],
+    ) -> Result<(), String> {
+        let holder = self.entry(entry)?;
+        let mut gone = vec!["command", "args"];
+        if !variables.is_empty() {
+            gone.push("env_vars");
+        }
+        if let Some(env) = holder.get_mut("env").and_then(Item::as_table_like_mut) {
+            env.remove(remote::VARIABLE);
+            if env.is_empty() {
+                gone.push("env");
+            }
+        }
+        for name in gone {
+            holder.remove(name);
+        }
+        for (name, kept) in kept {
+            let item = match kept {
+                Value::Object(members) => {
+                    let members = members.iter();
+                    let texts = members.filter_map(|(name, value)| Some((name, value.as_str()?)));
+                    value(texts.collect::<InlineTable>())
+                }
+                Value::String(text) => value(text),
+                // Of these no client has any.
+                _ => continue,
+            };
+            holder.insert(name, item);
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ pub fn run(args: &CheckArgs) -> Outcome {
         pin_all(&mut gate, lock);
         server = server.or_else(|| only_server(lock, &args.tool));
     }
-    source::warn_without_server(gate.plan(), server.as_deref());
+    source::warn_without_server(gate.plan(), server.as_deref(), Some(&args.tool));
     let mut conversation = gate.conversation();
     for text in &args.untrusted {
         let text = serde_json::Value::String(text.clone());

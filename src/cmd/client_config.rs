@@ -1,7 +1,9 @@
 //! Finds out how to reach an upstream server: from an MCP client's configuration, or
 //! from a command line.
 
+use super::gateway::expand;
 use super::init::server_command;
+use crate::clients::remote::Remote;
 use crate::clients::{Document, Kind};
 use bouncer_compiler::diagnostic::escape;
 use bouncer_proxy::{Endpoint, HttpServer, ServerCommand};
@@ -27,6 +29,16 @@ pub enum Upstream {
         /// Its name.
         name: String,
     },
+    /// A server that is reached at a URL, already read.
+    Remote {
+        /// Where it is, and what is sent along.
+        remote: Remote,
+        /// Its name.
+        name: String,
+    },
+    /// A variable of the environment, in which `init` keeps the entry of a server that is
+    /// reached at a URL.
+    Variable(String),
 }
 
 impl Upstream {
@@ -47,6 +59,16 @@ impl Upstream {
     pub fn endpoint(&self) -> Result<Endpoint, String> {
         match self {
             Self::Launch { command, .. } => Ok(Endpoint::Command(command.clone())),
+            Self::Remote { remote, .. } => at_url(remote),
+            Self::Variable(name) => {
+                let shown = escape(name);
+                let text = std::env::var(name).map_err(|_| {
+                    format!("there is no variable `{shown}`, or it is not UTF-8: `bouncer init` writes it into the entry's `env`")
+                })?;
+                Remote::parse(&text)
+                    .and_then(|remote| at_url(&remote))
+                    .map_err(|why| format!("the variable `{shown}`: {why}"))
+            }
             Self::Command(words) => {
                 let (program, args) = words
                     .split_first()
@@ -71,10 +93,33 @@ impl Upstream {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
-            Self::Entry { name, .. } | Self::Launch { name, .. } => Some(name),
-            Self::Command(_) => None,
+            Self::Entry { name, .. } | Self::Launch { name, .. } | Self::Remote { name, .. } => {
+                Some(name)
+            }
+            Self::Command(_) | Self::Variable(_) => None,
         }
     }
+}
+
+/// With variables of the environment in the place of `${NAME}`.
+fn at_url(remote: &Remote) -> Result<Endpoint, String> {
+    let look_up = |name: &str| std::env::var_os(name);
+    let filled = |text: &str, what: &str| {
+        let text = expand(text, &look_up).map_err(|why| format!("`{what}`: {why}"))?;
+        // Without the value: it may be a secret.
+        text.into_string()
+            .map_err(|_| format!("`{what}` is not UTF-8"))
+    };
+    let headers = remote
+        .headers
+        .iter()
+        .map(|(name, value)| {
+            let value = filled(value, &format!("headers.{}", escape(name)))?;
+            Ok((name.clone(), value))
+        })
+        .collect::<Result<Vec<_>, String>>()?;
+    let url = filled(&remote.url, "url")?;
+    HttpServer::new(&url, &headers).map(Endpoint::Url)
 }
 
 fn entry(path: &Path, text: &str, name: &str, base: Option<&Path>) -> Result<Endpoint, String> {
@@ -103,10 +148,8 @@ fn entry(path: &Path, text: &str, name: &str, base: Option<&Path>) -> Result<End
             Ok(Endpoint::Command(command))
         }
         Kind::Bouncer { .. } => Err(format!("`{place}` starts bouncer itself")),
-        Kind::Remote { url, headers } => {
-            let server =
-                HttpServer::new(url, headers).map_err(|why| format!("`{place}`: {why}"))?;
-            Ok(Endpoint::Url(server))
+        Kind::Remote(remote) | Kind::Fronted { remote, .. } => {
+            at_url(remote).map_err(|why| format!("`{place}`: {why}"))
         }
         Kind::Other(why) => Err(format!("`{place}`: {why}")),
     }

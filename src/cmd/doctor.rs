@@ -1,5 +1,7 @@
 //! `bouncer doctor`: what is guarded, what is not, and what an agent could still do.
 
+mod bounds;
+
 use super::init::{LOCK, standing};
 use crate::cli::{DoctorArgs, Layers, PolicySource};
 use crate::clients::{Client, Document, Entry, Kind, Places, file};
@@ -9,7 +11,7 @@ use bouncer_compiler::diagnostic::escape;
 use bouncer_proxy::approvals::Store;
 use bouncer_runtime::audit::Audit;
 use bouncer_runtime::plan::Plan;
-use bouncer_runtime::tools::Lock;
+use bouncer_runtime::tools::{Lock, ToolDefinition};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -125,7 +127,9 @@ fn config(said: &mut Said, client: Option<Client>, path: &Path) {
     for entry in &entries {
         let name = escape(&entry.name);
         match &entry.kind {
-            Kind::Wrapped { options, .. } => guarded(said, entry, options, &read.path),
+            Kind::Wrapped { options, .. } | Kind::Fronted { options, .. } => {
+                guarded(said, entry, options, &read.path)
+            }
             Kind::Stashed(_) => said.add(Mark::Good, format!("{name}: {}", standing(&entry.kind))),
             Kind::Bouncer { observes: true, .. } => said.add(
                 Mark::Gap,
@@ -179,7 +183,7 @@ fn guarded(said: &mut Said, entry: &Entry, options: &[String], config: &Path) {
     };
     let by = match (&policy.plan, policy.policy.first()) {
         (Some(path), _) | (None, Some(path)) => format!("by `{}`", path.display()),
-        (None, None) => "by the built-in packs".to_owned(),
+        (None, None) => "by the built-in packs and the default policy".to_owned(),
     };
     let plan = match source::plan(&policy) {
         Ok(plan) => plan,
@@ -203,6 +207,7 @@ fn guarded(said: &mut Said, entry: &Entry, options: &[String], config: &Path) {
                 said.add(Mark::Look, format!("{name}: its tools are pinned whenever it starts; `bouncer pin` holds it to a list"));
             }
             uncovered(said, &name, entry, &lock, &plan);
+            unbounded(said, &name, entry, &lock, &plan);
         }
         Err(Failure::Message(why)) if pinned.is_some() => {
             said.add(Mark::Gap, format!("{name}: will not start: {why}"));
@@ -248,19 +253,47 @@ fn uncovered(said: &mut Said, name: &str, entry: &Entry, lock: &Lock, plan: &Pla
             format!("{name}: {} tools pinned, each with a contract", names.len()),
         );
     }
-    let mut shown: Vec<String> = open.iter().take(SHOWN).map(|tool| escape(tool)).collect();
-    if open.len() > SHOWN {
-        shown.push(format!("{} more", open.len() - SHOWN));
-    }
     said.add(
         Mark::Look,
         format!(
             "{name}: {} of {} tools have no contract, so heuristics and rules decide: {}; `bouncer policy suggest` writes some",
             open.len(),
             names.len(),
-            shown.join(", ")
+            some(&open)
         ),
     );
+}
+
+/// Tools of the lock that write, delete or run something, and pass.
+fn unbounded(said: &mut Said, name: &str, entry: &Entry, lock: &Lock, plan: &Plan) {
+    let own: Vec<&ToolDefinition> = lock
+        .tools
+        .iter()
+        .filter(|tool| tool.server.as_deref() == Some(&entry.name))
+        .map(|tool| &tool.definition)
+        .collect();
+    let open = bounds::unbounded(plan, &entry.name, &own);
+    if open.is_empty() {
+        return;
+    }
+    said.add(
+        Mark::Look,
+        format!(
+            "{name}: {} of its tools write, delete or run something, and neither a bound nor a question stands before a call: {}; \
+             `bouncer policy suggest` writes bounds",
+            open.len(),
+            some(&open)
+        ),
+    );
+}
+
+/// The first names, and how many more there are.
+fn some(names: &[&str]) -> String {
+    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| escape(name)).collect();
+    if names.len() > SHOWN {
+        shown.push(format!("{} more", names.len() - SHOWN));
+    }
+    shown.join(", ")
 }
 
 /// Whether the clients' own tools are guarded.
@@ -282,7 +315,10 @@ fn hooks(said: &mut Said, places: &Places) {
     let clients = [
         (
             "Claude Code",
-            there(".claude") || there(".claude.json"),
+            there(".claude")
+                || there(".claude.json")
+                || places.here.join(".mcp.json").exists()
+                || places.here.join(".claude").exists(),
             &claude[..],
             "PreToolUse",
             "claude-code",
@@ -296,14 +332,18 @@ fn hooks(said: &mut Said, places: &Places) {
         ),
         (
             "Cursor",
-            there(".cursor"),
+            there(".cursor") || places.here.join(".cursor").exists(),
             &cursor[..],
             "beforeShellExecution",
             "cursor",
         ),
     ];
-    if clients.iter().any(|(_, there, ..)| *there) {
-        said.add(Mark::Head, "agents' own tools");
+    said.add(Mark::Head, "agents' own tools");
+    if !clients.iter().any(|(_, there, ..)| *there) {
+        said.add(
+            Mark::Look,
+            "neither Claude Code nor Codex nor Cursor was found; the shell and the files of any other agent are not guarded: see docs/hook.md",
+        );
     }
     for (client, there, files, event, form) in clients {
         if !there {

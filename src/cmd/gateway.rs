@@ -34,16 +34,17 @@ pub fn command(args: GatewayArgs) -> Outcome {
     let base = policy.plan.as_ref().or_else(|| policy.policy.first());
     let base = base.and_then(|file| file.parent()).unwrap_or(Path::new(""));
     let servers = servers(&plan, base, &|name| std::env::var_os(name)).map_err(Failure::Message)?;
-    let lock = args.tools.as_deref().map(source::lock).transpose()?;
-    let changes = reload::watch(&policy, args.tools.as_deref(), &plan);
-    let metrics = metrics(&args.metrics)?;
-    let kept = kept(&args.audit);
-    let tally = shared_budgets(&args.budgets)?;
-    let audit = args
+    let guard = args.guard;
+    let lock = guard.tools.as_deref().map(source::lock).transpose()?;
+    let changes = reload::watch(&policy, guard.tools.as_deref(), &plan);
+    let metrics = metrics(&guard.metrics)?;
+    let kept = kept(&guard.audit);
+    let tally = shared_budgets(&guard.budgets)?;
+    let audit = guard
         .audit
         .audit
         .or_else(|| source::beside(&plan, &policy, |meta| &meta.audit_path));
-    let approvals = args
+    let approvals = guard
         .approvals
         .or_else(|| source::beside(&plan, &policy, |meta| &meta.approval_path));
     let shown = page::Shown {
@@ -51,12 +52,12 @@ pub fn command(args: GatewayArgs) -> Outcome {
         lock: lock.as_ref(),
         metrics: &metrics,
         approvals: approvals.clone(),
-        observes: args.observe,
+        observes: guard.observe,
     };
     let page = page::bind(&args.page, shown)?;
     let common = Common {
         plan,
-        limit: args.provenance_limit,
+        limit: guard.provenance_limit,
         tally,
         lock,
         audit,
@@ -67,8 +68,12 @@ pub fn command(args: GatewayArgs) -> Outcome {
         metrics,
         page,
         settings: Settings {
-            observe: args.observe,
+            observe: guard.observe,
             ..Settings::default()
+        },
+        patience: Patience {
+            lists: Duration::from_secs(args.wait_for_servers.into()),
+            ..Patience::default()
         },
     };
     match listen(&args.listen)? {
@@ -92,6 +97,7 @@ struct Common {
     metrics: Metrics,
     page: Option<page::Ready>,
     settings: Settings,
+    patience: Patience,
 }
 
 fn over_stdio(common: Common) -> Outcome {
@@ -108,6 +114,7 @@ fn over_stdio(common: Common) -> Outcome {
     if let Some(tally) = common.tally {
         gate.share_budgets(tally);
     }
+    let counted = common.metrics.clone();
     let gateway = Gateway {
         gate,
         lock: common.lock,
@@ -115,14 +122,14 @@ fn over_stdio(common: Common) -> Outcome {
         desk,
         servers: common.servers,
         settings: common.settings,
-        patience: Patience::default(),
+        patience: common.patience,
         changes: common.changes,
         metrics: common.metrics,
         place,
     };
-    gateway
-        .run()
-        .map_err(|error| Failure::Message(format!("the gateway cannot run: {error}")))
+    let ended = gateway.run();
+    counted.finish();
+    ended.map_err(|error| Failure::Message(format!("the gateway cannot run: {error}")))
 }
 
 fn announce(servers: &[(String, Endpoint)], plan: &Plan, audit: &Path, observes: bool) {
@@ -155,6 +162,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         metrics,
         page,
         settings,
+        patience,
     } = common;
     // What would fail for every conversation fails at once.
     let (path, own) = audit_log(audit.clone(), &kept, &conversation_id(), &plan)?;
@@ -183,6 +191,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         })
     });
     let address = listen.address;
+    let counted = metrics.clone();
     let gateway = HttpGateway {
         listen,
         plan,
@@ -191,14 +200,14 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         lock,
         servers,
         settings,
-        patience: Patience::default(),
+        patience,
         changes,
         metrics,
         board,
     };
-    gateway
-        .run()
-        .map_err(|error| Failure::Message(format!("cannot listen at `{address}`: {error}")))
+    let ended = gateway.run();
+    counted.finish();
+    ended.map_err(|error| Failure::Message(format!("cannot listen at `{address}`: {error}")))
 }
 
 /// Where to listen, and to whom.
@@ -334,7 +343,10 @@ fn pairs<'a>(list: Option<&'a Value>, key: &str) -> Result<Vec<(&'a str, &'a Val
 
 /// Puts variables of the environment in the place of `${NAME}`. What they hold is never
 /// part of a message.
-fn expand(text: &str, look_up: &dyn Fn(&str) -> Option<OsString>) -> Result<OsString, String> {
+pub(super) fn expand(
+    text: &str,
+    look_up: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<OsString, String> {
     let mut out = OsString::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {

@@ -6,11 +6,12 @@ pub mod review;
 use super::client_config::Upstream;
 use super::pin::{self, PinOptions};
 use crate::cli::{InitArgs, Layers, PolicySource};
+use crate::clients::remote::{self, Remote};
 use crate::clients::{Client, Document, Entry, Kind, Launch, Places, file};
 use crate::output::{ERROR, Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
-use bouncer_proxy::ServerCommand;
+use bouncer_proxy::{HttpServer, ServerCommand};
 use review::{Change, Decision};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -189,6 +190,23 @@ fn plan(
                     "will be guarded".to_owned()
                 }
             },
+            Kind::Remote(remote) if !args.gateway && remote.unreachable.is_none() => {
+                if let Some(Err(why)) = (!remote.has_placeholders())
+                    .then(|| HttpServer::new(&remote.url, &remote.headers))
+                {
+                    format!("not guarded: {why}")
+                } else if remote.has_credentials() {
+                    wrapped.push(entry.clone());
+                    "will be guarded".to_owned()
+                } else if args.no_pin || remote.has_placeholders() {
+                    "not guarded: nothing in it proves who asks, and whether the server wants a log-in, which bouncer does not do, \
+                     is not known without asking it, which `init` only does without `--no-pin` and placeholders"
+                        .to_owned()
+                } else {
+                    wrapped.push(entry.clone());
+                    "will be guarded, if it answers without a log-in".to_owned()
+                }
+            }
             other => standing(other),
         };
         notes.push((entry.name, says));
@@ -208,7 +226,7 @@ fn plan(
     } else {
         for entry in &wrapped {
             let lock = pinnable(args, entry).then_some(lock.as_path());
-            document.wrap(entry, program, &options(args, &entry.name, lock)?)?;
+            wrap(&mut document, args, program, entry, lock)?;
         }
     }
     Ok(Plan {
@@ -230,19 +248,48 @@ pub fn standing(kind: &Kind) -> String {
         Kind::Wrapped { .. } => "already guarded".to_owned(),
         Kind::Stashed(_) => "already guarded, by an older `init`".to_owned(),
         Kind::Bouncer { subcommand, .. } => format!("is `bouncer {}` itself", escape(subcommand)),
-        Kind::Remote { url, .. } => format!(
-            "not guarded: it is reached at {}, perhaps with a log-in that only the client has; to guard it, write it into a gateway's policy as `servers: {{NAME: {{url: …}}}}`",
-            escape(url)
+        Kind::Fronted { .. } => "already guarded".to_owned(),
+        Kind::Remote(Remote {
+            unreachable: Some(why),
+            ..
+        }) => format!("not guarded: {why}"),
+        Kind::Remote(remote) => format!(
+            "not guarded: it is reached at {}; {INSTEAD}",
+            escape(&remote.url)
         ),
         Kind::Other(why) => format!("not guarded: {}", escape(why)),
     }
 }
 
+/// What to do about a server that is reached at a URL and stays as it is.
+const INSTEAD: &str = "with a token of your own for it, in its `headers`, `bouncer init` guards it, and so does a gateway's policy, \
+    `servers: {NAME: {url: …, headers: {…}}}`";
+
 fn pinnable(args: &InitArgs, entry: &Entry) -> bool {
-    !args.no_pin
-        && entry
-            .launch()
-            .is_some_and(|launch| !launch.has_placeholders())
+    let launched = entry
+        .launch()
+        .is_some_and(|launch| !launch.has_placeholders());
+    let reached = entry
+        .remote()
+        .is_some_and(|remote| !remote.has_placeholders());
+    !args.no_pin && (launched || reached)
+}
+
+/// Puts bouncer before an entry's server.
+fn wrap(
+    document: &mut Document,
+    args: &InitArgs,
+    program: &str,
+    entry: &Entry,
+    lock: Option<&Path>,
+) -> Result<(), String> {
+    let mut options = options(args, &entry.name, lock)?;
+    if entry.remote().is_none() {
+        options.push("--".to_owned());
+        return document.wrap(entry, program, &options);
+    }
+    push(&mut options, remote::OPTION, remote::VARIABLE);
+    document.front(entry, program, &options)
 }
 
 /// The arguments of bouncer before a server's own command.
@@ -258,7 +305,6 @@ fn options(args: &InitArgs, name: &str, lock: Option<&Path>) -> Result<Vec<Strin
     if let Some(lock) = lock {
         push(&mut out, "--tools", &absolute(lock)?);
     }
-    out.push("--".to_owned());
     Ok(out)
 }
 
@@ -284,8 +330,28 @@ fn apply(args: &InitArgs, program: &str, plan: &mut Plan) -> Result<bool, Failur
     let mut whole = true;
     if !args.no_pin {
         let mut unpinned = Vec::new();
+        let mut refused = Vec::new();
         for entry in &plan.wrapped {
-            let pinned = pin_entry(args, entry, plan)?;
+            let name = escape(&entry.name);
+            let pinned = match (pin_entry(args, entry, plan)?, entry.remote()) {
+                (Ok(()), _) => true,
+                // Bouncer before it would break what works for the client.
+                (Err(why), Some(remote)) => {
+                    writeln!(
+                        out,
+                        "{name}: stays as it is, not guarded: it does not answer bouncer, which logs in nowhere: {why}; {INSTEAD}"
+                    )?;
+                    whole &= !remote.has_credentials();
+                    refused.push(entry.clone());
+                    continue;
+                }
+                (Err(why), None) => {
+                    crate::output::error_line(&format!(
+                        "{name}: its tools could not be written down: {why}; they are pinned whenever it starts"
+                    ));
+                    false
+                }
+            };
             whole &= pinned;
             // One lock holds all servers of a gateway, so it has to hold each.
             if !pinned || (args.gateway && !pinnable(args, entry)) {
@@ -298,8 +364,16 @@ fn apply(args: &InitArgs, program: &str, plan: &mut Plan) -> Result<bool, Failur
                 "the gateway pins what its servers list whenever it starts"
             )?;
         }
+        plan.wrapped.retain(|entry| !refused.contains(entry));
+        if plan.wrapped.is_empty() {
+            writeln!(out, "nothing was written")?;
+            return Ok(whole);
+        }
         // Held to a lock that lacks them, their tools would all be denied.
-        plan.change.new = without_lock(args, program, plan, &unpinned).map_err(Failure::Message)?;
+        if !unpinned.is_empty() || !refused.is_empty() {
+            plan.change.new =
+                without_lock(args, program, plan, &unpinned).map_err(Failure::Message)?;
+        }
     }
     let path = plan.change.read.path.clone();
     let failed = |error: &std::io::Error| Failure::file("write", &path, error);
@@ -316,45 +390,49 @@ fn apply(args: &InitArgs, program: &str, plan: &mut Plan) -> Result<bool, Failur
     Ok(whole)
 }
 
-/// Writes the tools of one server into the lock.
-fn pin_entry(args: &InitArgs, entry: &Entry, plan: &Plan) -> Result<bool, Failure> {
+/// Writes the tools of one server into the lock; inside, why it does not have them.
+fn pin_entry(args: &InitArgs, entry: &Entry, plan: &Plan) -> Result<Result<(), String>, Failure> {
     let mut out = anstream::stdout().lock();
     let name = escape(&entry.name);
-    let Some(launch) = entry.launch() else {
-        return Ok(true);
+    let upstream = match (entry.launch(), entry.remote()) {
+        (Some(launch), _) => Upstream::Launch {
+            command: server_command(launch),
+            name: entry.name.clone(),
+        },
+        (None, Some(remote)) => Upstream::Remote {
+            remote: remote.clone(),
+            name: entry.name.clone(),
+        },
+        (None, None) => return Ok(Ok(())),
     };
-    if launch.has_placeholders() {
+    if !pinnable(args, entry) {
         writeln!(
             out,
             "{name}: not pinned, since only the client can fill in its `${{…}}`; its tools are pinned whenever it starts"
         )?;
-        return Ok(true);
+        return Ok(Ok(()));
     }
-    writeln!(out, "{name}: starting it once, to write down its tools")?;
+    let once = match entry.remote() {
+        Some(_) => "asking it once",
+        None => "starting it once",
+    };
+    writeln!(out, "{name}: {once}, to write down its tools")?;
     out.flush()?;
     let pinned = pin::pin(&PinOptions {
-        upstream: Upstream::Launch {
-            command: server_command(launch),
-            name: entry.name.clone(),
-        },
+        upstream,
         server: None,
         output: plan.lock.clone(),
         force: true,
         accept: None,
         timeout: Duration::from_secs(args.timeout),
     });
-    match pinned {
+    Ok(match pinned {
         Ok(pinned) => {
             writeln!(out, "{name}: {}", pinned.summary())?;
-            Ok(true)
+            Ok(())
         }
-        Err(why) => {
-            crate::output::error_line(&format!(
-                "{name}: its tools could not be written down: {why}; they are pinned whenever it starts"
-            ));
-            Ok(false)
-        }
-    }
+        Err(why) => Err(why),
+    })
 }
 
 /// How a server is started, from its entry.
@@ -377,9 +455,6 @@ fn without_lock(
     plan: &mut Plan,
     unpinned: &[Entry],
 ) -> Result<String, String> {
-    if unpinned.is_empty() {
-        return Ok(plan.change.new.clone());
-    }
     let mut document = Document::parse(&plan.change.read.path, &plan.change.read.text)?;
     if args.gateway {
         let path = plan.change.read.path.clone();
@@ -395,7 +470,7 @@ fn without_lock(
     for entry in &plan.wrapped {
         let locked = pinnable(args, entry) && !unpinned.contains(entry);
         let lock = locked.then_some(plan.lock.as_path());
-        document.wrap(entry, program, &options(args, &entry.name, lock)?)?;
+        wrap(&mut document, args, program, entry, lock)?;
     }
     Ok(document.text())
 }

@@ -28,6 +28,8 @@ pub mod shell;
 pub mod suggest;
 pub mod test;
 mod trace;
+#[cfg(feature = "otel")]
+mod traces;
 pub mod uninstall;
 pub mod verify;
 pub mod why;

@@ -46,7 +46,7 @@ pub(super) fn watch(source: &PolicySource, lock: Option<&Path>, plan: &Plan) -> 
         stamps: Vec::new(),
         files,
         digest: *plan.digest(),
-        lock_text: lock.and_then(|path| std::fs::read_to_string(path).ok()),
+        lock_text: lock.and_then(|path| bouncer_runtime::private::read_to_string(path).ok()),
         fixed: fixed(plan),
     };
     // What changed since the plan was read shows in its digest.

@@ -50,24 +50,28 @@ pub struct RunOptions {
 /// Runs the command.
 pub fn command(args: RunArgs) -> Outcome {
     let plan = source::plan(&args.source)?;
-    let lock = args.tools.as_deref().map(source::lock).transpose()?;
-    let changes = reload::watch(&args.source, args.tools.as_deref(), &plan);
-    let metrics = metrics(&args.metrics)?;
-    let kept = kept(&args.audit);
-    let audit = args
+    let guard = args.guard;
+    let lock = guard.tools.as_deref().map(source::lock).transpose()?;
+    let changes = reload::watch(&args.source, guard.tools.as_deref(), &plan);
+    let metrics = metrics(&guard.metrics)?;
+    let kept = kept(&guard.audit);
+    let audit = guard
         .audit
         .audit
         .or_else(|| source::beside(&plan, &args.source, |meta| &meta.audit_path));
-    let approvals = args
+    let approvals = guard
         .approvals
         .or_else(|| source::beside(&plan, &args.source, |meta| &meta.approval_path));
     let mut gate = Gate::new(plan);
-    gate.limit_provenance_to(args.provenance_limit);
-    if let Some(tally) = shared_budgets(&args.budgets)? {
+    gate.limit_provenance_to(guard.provenance_limit);
+    if let Some(tally) = shared_budgets(&guard.budgets)? {
         gate.share_budgets(tally);
     }
     run(RunOptions {
-        upstream: Upstream::new(args.config, args.upstream_name, args.command),
+        upstream: match args.upstream_env {
+            Some(name) => Upstream::Variable(name),
+            None => Upstream::new(args.config, args.upstream_name, args.command),
+        },
         server: args.server,
         gate,
         lock,
@@ -75,7 +79,7 @@ pub fn command(args: RunArgs) -> Outcome {
         kept,
         approvals,
         settings: Settings {
-            observe: args.observe,
+            observe: guard.observe,
             ..Settings::default()
         },
         changes,
@@ -93,7 +97,7 @@ pub fn run(options: RunOptions) -> Outcome {
     let server = options
         .server
         .or_else(|| options.upstream.name().map(str::to_owned));
-    source::warn_without_server(options.gate.plan(), server.as_deref());
+    source::warn_without_server(options.gate.plan(), server.as_deref(), None);
     let plan = options.gate.plan();
     let conversation = conversation_id();
     let (path, audit) = audit_log(options.audit, &options.kept, &conversation, plan)?;
@@ -110,6 +114,7 @@ pub fn run(options: RunOptions) -> Outcome {
     if options.settings.observe {
         note(OBSERVING);
     }
+    let counted = options.metrics.clone();
     let proxy = Proxy {
         gate: options.gate,
         lock: options.lock,
@@ -121,7 +126,9 @@ pub fn run(options: RunOptions) -> Outcome {
         changes: options.changes,
         metrics: options.metrics,
     };
-    proxy.run().map_err(|error| match endpoint {
+    let ended = proxy.run();
+    counted.finish();
+    ended.map_err(|error| match endpoint {
         Endpoint::Command(command) => Failure::file("start", Path::new(&command.program), &error),
         Endpoint::Url(_) => Failure::Message(format!("the proxy cannot run: {error}")),
     })
@@ -129,7 +136,12 @@ pub fn run(options: RunOptions) -> Outcome {
 
 /// The counters, handed out if the command line wants that.
 pub(super) fn metrics(options: &MetricsOptions) -> Result<Metrics, Failure> {
-    let metrics = Metrics::default();
+    #[cfg_attr(not(feature = "otel"), expect(unused_mut, reason = "nothing is added"))]
+    let mut metrics = Metrics::default();
+    #[cfg(feature = "otel")]
+    {
+        metrics.traces = super::traces::start(options.otlp_endpoint.as_deref())?;
+    }
     if let Some(address) = options.metrics {
         let address = metrics.serve(address).map_err(|error| {
             Failure::Message(format!("cannot hand out metrics at `{address}`: {error}"))

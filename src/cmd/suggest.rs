@@ -1,16 +1,20 @@
 //! `bouncer policy suggest`: a first policy for the tools that there are.
 
+mod folders;
+mod log;
+
 use super::init::{LOCK, server_command};
 use crate::cli::SuggestArgs;
 use crate::clients::{Document, Places, file};
 use crate::output::{Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
-use bouncer_compiler::policy::Policy;
+use bouncer_compiler::policy::{Contract, Policy, Segment, WriteParam};
 use bouncer_compiler::verify::{self, ListedTool, Severity};
 use bouncer_compiler::{Input, Options};
 use bouncer_proxy::{Endpoint, inspect};
 use bouncer_runtime::tools::{Derived, ToolDefinition};
+use folders::Folders;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -23,13 +27,22 @@ const BUDGET: u64 = 50_000_000;
 
 /// Runs the command.
 pub fn run(args: &SuggestArgs) -> Outcome {
-    let tools = tools(args)?;
+    let mut locks = args.tools.clone();
+    if args.tools.is_empty() && args.config.is_empty() {
+        locks = locks_of_clients()?;
+    }
+    let tools = tools(args, &locks)?;
     if tools.is_empty() {
         return Err(Failure::Message(
             "there are no tools to write a policy for".to_owned(),
         ));
     }
-    let text = suggest(&tools, args.audit.as_deref())?;
+    let known = Known {
+        tools: &tools,
+        folders: folders::of(args, &locks),
+        audit: args.audit.as_deref(),
+    };
+    let text = suggest(&known)?;
     match &args.output {
         Some(path) if path.exists() => {
             return Err(Failure::Message(format!(
@@ -51,12 +64,23 @@ pub fn run(args: &SuggestArgs) -> Outcome {
     Ok(0)
 }
 
-fn tools(args: &SuggestArgs) -> Result<Vec<ListedTool>, Failure> {
-    let mut locks = args.tools.clone();
-    if args.tools.is_empty() && args.config.is_empty() {
-        locks = locks_of_clients()?;
+/// What a policy is suggested from.
+struct Known<'a> {
+    tools: &'a [ListedTool],
+    folders: Folders,
+    audit: Option<&'a Path>,
+}
+
+impl Known<'_> {
+    /// The folders that a server was started with.
+    fn folders(&self, server: Option<&str>) -> &[String] {
+        let found = server.and_then(|server| self.folders.get(server));
+        found.map_or(&[], Vec::as_slice)
     }
-    let mut all = source::tools(&locks)?;
+}
+
+fn tools(args: &SuggestArgs, locks: &[PathBuf]) -> Result<Vec<ListedTool>, Failure> {
+    let mut all = source::tools(locks)?;
     for path in &args.config {
         let read = file::read(path).map_err(|error| Failure::file("read", path, &error))?;
         let document = Document::parse(&read.path, &read.text)
@@ -103,12 +127,13 @@ fn locks_of_clients() -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Writes the policy, and proves it.
-fn suggest(tools: &[ListedTool], audit: Option<&Path>) -> Result<String, Failure> {
+fn suggest(known: &Known<'_>) -> Result<String, Failure> {
+    let tools = known.tools;
     let base = load("version: 1\n")?;
     let mut whole = BTreeSet::new();
     // A second look takes tools in whose pack knows other arguments than they have.
     for _ in 0..3 {
-        let text = write(tools, &base.policy, &whole, audit)?;
+        let text = write(known, &base.policy, &whole)?;
         let loaded = load(&text)?;
         let options = verify::Options {
             budget: BUDGET,
@@ -145,7 +170,7 @@ fn suggest(tools: &[ListedTool], audit: Option<&Path>) -> Result<String, Failure
             return Ok(text);
         }
     }
-    write(tools, &base.policy, &whole, audit)
+    write(known, &base.policy, &whole)
 }
 
 fn load(text: &str) -> Result<bouncer_compiler::Loaded, Failure> {
@@ -168,12 +193,9 @@ fn full_name(server: Option<&str>, tool: &str) -> String {
 }
 
 /// `whole`: tools to write out although a pack has them.
-fn write(
-    tools: &[ListedTool],
-    packs: &Policy,
-    whole: &BTreeSet<String>,
-    audit: Option<&Path>,
-) -> Result<String, Failure> {
+fn write(known: &Known<'_>, packs: &Policy, whole: &BTreeSet<String>) -> Result<String, Failure> {
+    let tools = known.tools;
+    let mut writers = Vec::new();
     let mut covered: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut entries = String::new();
     let mut seen = BTreeSet::new();
@@ -186,15 +208,25 @@ fn write(
             .contracts
             .iter()
             .find(|contract| contract.key == tool.name);
+        if writes(tool, pack) && nameable(&full) {
+            writers.push(full.clone());
+        }
         if let Some(pack) = pack.filter(|_| !whole.contains(&full)) {
             let file = usize::try_from(pack.at.file)
                 .ok()
                 .and_then(|at| packs.files.get(at));
             let name = file.map_or("pack", |file| file.trim_start_matches("pack:"));
             covered.entry(name.to_owned()).or_default().push(&tool.name);
+            if pack.write_params.is_empty() || !pack.prefixes.is_empty() {
+                continue;
+            }
+            let folders = known.folders(server.as_deref());
+            if !folders.is_empty() {
+                bound(&mut entries, known, (&full, tool), pack, folders);
+            }
             continue;
         }
-        if escape(&full) != full || full.trim() != full {
+        if !nameable(&full) {
             let _ = writeln!(
                 entries,
                 "  # left out: no policy can name {}",
@@ -207,7 +239,8 @@ fn write(
             .as_ref()
             .map(|words| words.derive(tool))
             .unwrap_or_default();
-        entry(&mut entries, &full, tool, &derived);
+        let folders = known.folders(server.as_deref());
+        entry(&mut entries, &full, tool, &derived, folders);
     }
     let mut out = String::from(
         "# A first policy, suggested from the tools that there are. Read it: what a tool does is guessed from\n\
@@ -234,14 +267,148 @@ fn write(
         out.push_str("tools:\n");
         out.push_str(&entries);
     }
-    if let Some(audit) = audit {
-        out.push_str(&from_log(audit)?);
+    out.push('\n');
+    if !writers.is_empty() {
+        out.push_str(&guard(&writers));
+    }
+    if let Some(audit) = known.audit {
+        out.push_str(&log::told(audit, tools)?);
     }
     out.push_str(
-        "\n# What no rule speaks of. `ask` is stricter, and tells you about every new tool.\n\
-         # defaults: { onUnknown: ask, onDestructiveHint: ask }\n",
+        "\n# What no rule speaks of: tools that call themselves destructive are asked about, each call. A rule such\n\
+         # as `{ tool: \"files__write_file\", action: allow }` lets one pass that is bounded above. `onUnknown: ask` is\n\
+         # stricter, and tells you about every new tool.\n\
+         defaults: { onDestructiveHint: ask, onUnknown: allow }\n",
     );
     Ok(out)
+}
+
+/// Whether a policy can name the tool.
+fn nameable(full: &str) -> bool {
+    escape(full) == full && full.trim() == full
+}
+
+/// Whether a tool may write files: it has an argument for one, and does not say that it
+/// only reads.
+fn writes(tool: &ToolDefinition, pack: Option<&Contract>) -> bool {
+    let declared = pack.is_some_and(|pack| !pack.write_params.is_empty());
+    declared || (tool.read_only_hint != Some(true) && !paths(tool).is_empty())
+}
+
+/// The rules that keep an agent from taking its guard away, for these tools.
+fn guard(writers: &[String]) -> String {
+    let plain = |name: &&String| !name.contains(['*', '?', '[', ']', '{', '}', '\\', '!']);
+    let names: Vec<String> = writers
+        .iter()
+        .filter(plain)
+        .map(|name| Value::from(name.as_str()).to_string())
+        .collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let lines = source::DEFAULT.lines();
+    let rules = lines
+        .skip_while(|line| *line != "rules:")
+        .take_while(|line| !line.starts_with("defaults:"));
+    let mut out = String::new();
+    for line in rules {
+        // Writing to a string cannot fail.
+        let _ = match line.strip_prefix("  - tool: ") {
+            Some(_) => writeln!(out, "  - tool: [{}]", names.join(", ")),
+            None if line.is_empty() => Ok(()),
+            None => writeln!(out, "{line}"),
+        };
+    }
+    out
+}
+
+/// An entry that bounds a tool of a pack to the folders that its server was started with.
+fn bound(
+    out: &mut String,
+    known: &Known<'_>,
+    (full, tool): (&str, &ToolDefinition),
+    pack: &Contract,
+    folders: &[String],
+) {
+    let list = yaml_list(folders);
+    let namesakes = known
+        .tools
+        .iter()
+        .filter(|(_, other)| other.name == tool.name);
+    // Writing to a string cannot fail.
+    if namesakes.count() == 1 {
+        let _ = writeln!(
+            out,
+            "  # Its server was started with this.\n  {}:\n    extends: pack\n    allowed_path_prefixes: {list}",
+            Value::from(tool.name.as_str())
+        );
+        return;
+    }
+    // An entry of one server cannot extend the pack's: it says the same again.
+    let plain = |param: &WriteParam| match param.path.0.as_slice() {
+        [Segment::Key(key)] if is_word(key) => Some(key.clone()),
+        _ => None,
+    };
+    let paths: Option<Vec<String>> = pack.write_params.iter().map(plain).collect();
+    let simple = !pack.exfiltrating
+        && pack.arg_patterns.is_empty()
+        && pack.rates.is_empty()
+        && pack.dispatches.is_none();
+    let Some(paths) = paths.filter(|_| simple && nameable(full)) else {
+        let _ = writeln!(
+            out,
+            "  # {}: write an entry, with the pack's and `allowed_path_prefixes: {list}`",
+            comment(full)
+        );
+        return;
+    };
+    let _ = writeln!(
+        out,
+        "  # Its server was started with this.\n  {}:\n    write_params: [{}]\n    allowed_path_prefixes: {list}",
+        Value::from(full),
+        paths.join(", ")
+    );
+    if pack.confirm {
+        out.push_str("    confirm: true\n");
+    }
+    if let Some((limit, _)) = pack.max_calls {
+        let _ = writeln!(out, "    max_calls: {limit}");
+    }
+    out.push_str("    outputs: { label: untrusted }\n");
+}
+
+/// JSON's strings are YAML's double-quoted ones.
+fn yaml_list(texts: &[String]) -> String {
+    let texts: Vec<String> = texts
+        .iter()
+        .map(|text| Value::from(text.as_str()).to_string())
+        .collect();
+    format!("[{}]", texts.join(", "))
+}
+
+/// A name that a policy can write as a path by itself.
+fn is_word(key: &str) -> bool {
+    !key.is_empty()
+        && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !key.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// The tool's arguments that may name files, by their names.
+fn paths(tool: &ToolDefinition) -> Vec<&str> {
+    let properties = tool
+        .input_schema()
+        .and_then(|schema| schema.get("properties"));
+    let names = properties.and_then(Value::as_object).into_iter().flatten();
+    let names = names.map(|(name, _)| name.as_str());
+    names
+        .filter(|name| is_word(name))
+        .filter(|name| {
+            let name = name.to_ascii_lowercase();
+            ["path", "file", "directory", "folder", "dir"]
+                .iter()
+                .any(|word| name.contains(word))
+        })
+        .collect()
 }
 
 /// A text for a comment: on one line, whatever it holds.
@@ -250,7 +417,13 @@ fn comment(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }
 
-fn entry(out: &mut String, full: &str, tool: &ToolDefinition, derived: &Derived) {
+fn entry(
+    out: &mut String,
+    full: &str,
+    tool: &ToolDefinition,
+    derived: &Derived,
+    folders: &[String],
+) {
     let said = tool
         .json
         .get("description")
@@ -264,14 +437,7 @@ fn entry(out: &mut String, full: &str, tool: &ToolDefinition, derived: &Derived)
         let _ = writeln!(out, "  # says: {}", comment(first.trim()));
     }
     let _ = writeln!(out, "  {}:", Value::from(full));
-    let plain = |path: &Vec<String>| {
-        let word = |key: &String| {
-            !key.is_empty()
-                && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-                && !key.starts_with(|c: char| c.is_ascii_digit())
-        };
-        !path.is_empty() && path.iter().all(word)
-    };
+    let plain = |path: &Vec<String>| !path.is_empty() && path.iter().all(|key| is_word(key));
     if !derived.sinks.is_empty() {
         out.push_str("    exfiltrating: true\n");
         if derived.sinks.iter().all(plain) {
@@ -289,75 +455,28 @@ fn entry(out: &mut String, full: &str, tool: &ToolDefinition, derived: &Derived)
     if let Some(limit) = derived.max_calls {
         let _ = writeln!(out, "    max_calls: {limit}");
     }
-    let properties = tool
-        .input_schema()
-        .and_then(|schema| schema.get("properties"));
-    let names = properties
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-        .map(|(name, _)| name);
-    let paths: Vec<&String> = names
-        .filter(|name| plain(&vec![(*name).clone()]))
-        .filter(|name| {
-            let name = name.to_ascii_lowercase();
-            ["path", "file", "directory", "folder", "dir"]
-                .iter()
-                .any(|word| name.contains(word))
-        })
-        .collect();
+    let paths = paths(tool);
     if !paths.is_empty() && tool.read_only_hint != Some(true) {
-        let names: Vec<&str> = paths.iter().map(|name| name.as_str()).collect();
-        let _ = writeln!(
-            out,
-            "    # Confine it, if these are paths that it writes:\n    # write_params: [{}]\n    # allowed_path_prefixes: [/home/you/project]",
-            names.join(", ")
-        );
+        let names = paths.join(", ");
+        // A bound on the wrong argument would only break the tool.
+        let sure = |name: &&str| {
+            let name = name.to_ascii_lowercase();
+            ["path", "paths", "directory", "folder"]
+                .iter()
+                .any(|word| name.ends_with(word))
+        };
+        if !folders.is_empty() && paths.iter().all(sure) {
+            let _ = writeln!(
+                out,
+                "    # Its server was started with this.\n    write_params: [{names}]\n    allowed_path_prefixes: {}",
+                yaml_list(folders)
+            );
+        } else {
+            let _ = writeln!(
+                out,
+                "    # Confine it, if these are paths that it writes:\n    # write_params: [{names}]\n    # allowed_path_prefixes: [/home/you/project]"
+            );
+        }
     }
     out.push_str("    outputs: { label: untrusted }\n");
-}
-
-/// What the log says was asked about: candidates for trust.
-fn from_log(path: &Path) -> Result<String, Failure> {
-    let text = source::read_text(path)?;
-    let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
-    let mut denied: BTreeMap<(String, String), u64> = BTreeMap::new();
-    for line in text.lines() {
-        let Ok(line) = serde_json::from_str::<Value>(line) else {
-            continue;
-        };
-        let get = |key: &str| line.get(key).and_then(Value::as_str);
-        let (Some(tool), Some(code)) = (get("tool"), get("code")) else {
-            continue;
-        };
-        let full = full_name(get("server"), tool);
-        let destination = line.pointer("/grounds/value").and_then(Value::as_str);
-        match (code, destination) {
-            ("sink_gate.unproven" | "sink_gate.observed", Some(to)) => {
-                *counts.entry((full, to.to_owned())).or_default() += 1;
-            }
-            (_, _) if get("verdict") == Some("deny") => {
-                let reason = get("reason").unwrap_or_default().to_owned();
-                *denied.entry((full, reason)).or_default() += 1;
-            }
-            _ => {}
-        }
-    }
-    let mut out = String::new();
-    let mut list = |head: &str, counts: &BTreeMap<(String, String), u64>| {
-        let mut rows: Vec<_> = counts.iter().collect();
-        rows.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-        if !rows.is_empty() {
-            let _ = writeln!(out, "\n# {head}");
-        }
-        for ((tool, what), count) in rows.into_iter().take(30) {
-            let _ = writeln!(out, "#   {count}x {}: {}", comment(tool), comment(what));
-        }
-    };
-    list(
-        "Asked about in the log. Those that you know belong in `trusted_destinations`:",
-        &counts,
-    );
-    list("Denied in the log, or would have been:", &denied);
-    Ok(out)
 }

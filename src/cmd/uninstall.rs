@@ -72,34 +72,30 @@ fn plan(args: &UninstallArgs, path: &Path) -> Result<Option<Plan>, String> {
             text = older;
         }
         if !leftovers.is_empty() {
-            leftovers.push(file::beside(&read.path, LOCK));
+            // A copy that does not lead here is of a run of `init` whose work was edited
+            // afterwards: what it had changed is still there.
+            let copies = file::copies(&read.path).map_err(|error| error.to_string())?;
+            let edited = copies.iter().any(|copy| !leftovers.contains(copy));
+            let (new, left) = match edited {
+                true => without_bouncer(args, &read.path, &text)?,
+                false => (text.clone(), false),
+            };
+            if !left {
+                leftovers.push(file::beside(&read.path, LOCK));
+            }
+            let says = match new == text {
+                true => "not changed since `init`: becomes what it was",
+                false => CHANGED_BACK,
+            };
+            let change = Change { read, new };
             return Ok(Some(Plan {
-                change: Change { read, new: text },
-                says: "not changed since `init`: becomes what it was",
+                change,
+                says,
                 leftovers,
             }));
         }
     }
-    let mut document = Document::parse(&read.path, &read.text)?;
-    let mut left = false;
-    for entry in document.entries() {
-        if !args.server.is_empty() && !args.server.contains(&entry.name) {
-            continue;
-        }
-        match &entry.kind {
-            Kind::Wrapped { .. } | Kind::Stashed(_) => document.unwrap_entry(&entry)?,
-            Kind::Bouncer { subcommand, .. } if subcommand == "gateway" => {
-                return Err(format!(
-                    "the file was changed since a gateway took the place of its servers in `{}`, so they cannot be put \
-                     back; the copy beside it, `{}.bouncer-backup-…`, has them",
-                    escape(&entry.name),
-                    read.path.display()
-                ));
-            }
-            _ => left = true,
-        }
-    }
-    let new = document.text();
+    let (new, left) = without_bouncer(args, &read.path, &read.text)?;
     if new == read.text {
         return Ok(None);
     }
@@ -108,7 +104,42 @@ fn plan(args: &UninstallArgs, path: &Path) -> Result<Option<Plan>, String> {
     }
     Ok(Some(Plan {
         change: Change { read, new },
-        says: "bouncer's entries are changed back; all else stays",
+        says: CHANGED_BACK,
         leftovers,
     }))
+}
+
+const CHANGED_BACK: &str = "bouncer's entries are changed back; all else stays";
+
+/// A configuration without bouncer, and whether an entry is left that may still need what
+/// `init` wrote besides.
+fn without_bouncer(
+    args: &UninstallArgs,
+    path: &Path,
+    text: &str,
+) -> Result<(String, bool), String> {
+    let mut document = Document::parse(path, text)?;
+    let mut left = false;
+    for entry in document.entries() {
+        if !args.server.is_empty() && !args.server.contains(&entry.name) {
+            left = true;
+            continue;
+        }
+        match &entry.kind {
+            Kind::Wrapped { .. } | Kind::Stashed(_) | Kind::Fronted { .. } => {
+                document.unwrap_entry(&entry)?;
+            }
+            Kind::Bouncer { subcommand, .. } if subcommand == "gateway" => {
+                return Err(format!(
+                    "the file was changed since a gateway took the place of its servers in `{}`, so they cannot be put \
+                     back; the copy beside it, `{}.bouncer-backup-…`, has them",
+                    escape(&entry.name),
+                    path.display()
+                ));
+            }
+            Kind::Bouncer { .. } => left = true,
+            _ => {}
+        }
+    }
+    Ok((document.text(), left))
 }

@@ -24,7 +24,7 @@ pub fn load(source: &PolicySource, directory: Option<&Path>) -> Result<Plan, Fai
     }
     let mut texts = Vec::new();
     for path in &source.policy {
-        texts.push((source::display_name(path), source::read_text(path)?));
+        texts.push((source::display_name(path), source::read_policy(path)?));
     }
     if texts.is_empty() {
         texts.push(("built-in:hook".to_owned(), BUILT_IN.to_owned()));

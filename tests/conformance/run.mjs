@@ -1,5 +1,6 @@
 // Runs each server scenario of the official conformance suite against a server, directly and through `bouncer gateway`,
-// and compares check by check. See docs/tests.md.
+// and compares check by check; and against `bouncer serve`, which speaks on standard input and output and so stands behind
+// the gateway alone. See docs/tests.md.
 import { spawn, spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
@@ -92,6 +93,14 @@ function compare(server, era, direct, gated) {
   return rows;
 }
 
+// What nobody can compare with: every check that fails has to be listed.
+function alone(server, era, gated) {
+  return [...gated].map(([scenario, checks]) => {
+    const worse = [...checks].filter(([, check]) => failed(check)).map(([check, { message }]) => ({ check, message }));
+    return { server, era, scenario, direct: null, gateway: passes(checks), worse };
+  });
+}
+
 async function main() {
   mkdirSync(into, { recursive: true });
   for (const file of ["package.json", "package-lock.json"]) copyFileSync(path.join(here, file), path.join(into, file));
@@ -110,15 +119,20 @@ async function main() {
     servers.push({ name: "reference", args: ["--import", path.join(modules, "tsx", "dist", "loader.mjs"), file] });
   }
 
+  servers.push({ name: "serve" });
   if (flags.only) servers = servers.filter((server) => flags.only.includes(server.name));
   const rows = [];
   let port = base;
   for (const { name, args } of servers) {
     const [upstream, gateway, shim] = [port++, port++, port++];
-    start(name, node, args, { PORT: String(upstream) });
-    await listening(upstream);
+    let server = { command: bouncer, args: ["serve", "--audit", path.join(into, "serve-own.jsonl")] };
+    if (args) {
+      start(name, node, args, { PORT: String(upstream) });
+      await listening(upstream);
+      server = { url: `http://localhost:${upstream}/mcp` };
+    }
     const policy = path.join(into, `${name}.yaml`);
-    writeFileSync(policy, `version: 1\nservers:\n  ${PREFIX.slice(0, -2)}:\n    url: "http://localhost:${upstream}/mcp"\n`);
+    writeFileSync(policy, `version: 1\nservers: ${JSON.stringify({ [PREFIX.slice(0, -2)]: server })}\n`);
     start(`${name}-gateway`, bouncer, [
       "gateway", "--policy", policy, "--no-packs", "--no-heuristics", "--listen", `127.0.0.1:${gateway}`, "--max-conversations", "1000",
       "--audit", path.join(into, `${name}-audit.jsonl`), "--approvals", path.join(into, `${name}-approvals.db`),
@@ -126,9 +140,9 @@ async function main() {
     await listening(gateway);
     const between = await startShim(shim, gateway, PREFIX);
     for (const era of eras) {
-      const direct = await suite(upstream, era, path.join(into, `${name}-${era}-direct`));
+      const direct = args && (await suite(upstream, era, path.join(into, `${name}-${era}-direct`)));
       const gated = await suite(shim, era, path.join(into, `${name}-${era}-gateway`));
-      rows.push(...compare(name, era, direct, gated));
+      rows.push(...(direct ? compare(name, era, direct, gated) : alone(name, era, gated)));
     }
     between.closeAllConnections();
     between.close();
@@ -150,7 +164,7 @@ async function main() {
 
   const mark = (yes) => (yes ? "pass" : "FAIL");
   for (const row of rows) {
-    console.log([row.server.padEnd(18), row.era, row.scenario.padEnd(46), `direct ${mark(row.direct)}`, `gateway ${mark(row.gateway)}`].join("  "));
+    console.log([row.server.padEnd(18), row.era, row.scenario.padEnd(46), row.direct === null ? "" : `direct ${mark(row.direct)}`, `gateway ${mark(row.gateway)}`].join("  "));
     for (const one of row.worse) console.log(`    ${one.expected ? "expected" : "UNLISTED"}  ${one.check}: ${one.message}`);
   }
   const figures = [];

@@ -73,6 +73,7 @@ export default function scenes({ Gateway, bouncer, scratch, into, browse, card, 
       assert.ok(listed.stdout.includes('in the output of "read_inbox" of server "srv"'), listed.stdout);
       await button(page, asked.id, "once").click();
       await outcome(page, asked.id).waitFor();
+      assert.equal(await outcome(page, asked.id).innerText(), "Approved for the conversation, here");
       assert.ok((await at.call("send_email", mail)).ok);
       assert.ok((await at.call("send_email", { ...mail, body: "more" })).ok, "until the conversation ends");
       // What stands around the value is shown, and is as inert as the value itself.

@@ -45,6 +45,12 @@ impl Desk {
         (code, text(output.stdout), text(output.stderr))
     }
 
+    /// The last line of the audit log.
+    fn last_line(&self) -> Value {
+        let log = std::fs::read_to_string(self.path("audit.jsonl")).unwrap();
+        serde_json::from_str(log.lines().last().unwrap()).unwrap()
+    }
+
     fn proxy(&self) -> Proxy {
         Proxy::start(&self.path("policy.yaml"), self.directory.path())
     }
@@ -212,6 +218,13 @@ fn a_denied_call_is_not_asked_about_again_at_once() {
         text.contains(&format!("a human has denied it as request `{id}`")),
         "{text}"
     );
+    let line = desk.last_line();
+    assert_eq!(
+        (&line["verdict"], &line["outcome"]),
+        (&json!("deny"), &json!("declined"))
+    );
+    let reason = line["reason"].as_str().unwrap();
+    assert!(reason.contains("a human has denied it"), "{reason}");
 }
 
 #[test]
@@ -297,6 +310,71 @@ fn another_policy_asks_anew() {
     desk.proxy()
         .call("delete_message", &json!({"id": 5}))
         .unwrap();
+}
+
+#[test]
+fn an_approval_for_a_conversation_does_not_come_back_with_its_plan() {
+    let desk = Desk::new(POLICY);
+    let mut agent = desk.proxy();
+    let arguments = json!({"id": 5});
+    let id = agent.call("delete_message", &arguments).unwrap_err();
+    assert_eq!(desk.human(&["approve", "--for-conversation", &id]).0, 0);
+    for _ in 0..2 {
+        agent.call("delete_message", &arguments).unwrap();
+    }
+    let reloads = || {
+        let log = std::fs::read_to_string(desk.path("audit.jsonl")).unwrap();
+        log.matches("\"event\":\"reloaded\"").count()
+    };
+    let changed = format!("{POLICY}  - {{ tool: unrelated, action: deny }}\n");
+    for (number, text) in [&*changed, POLICY].into_iter().enumerate() {
+        let draft = desk.path("draft");
+        std::fs::write(&draft, text).unwrap();
+        std::fs::rename(&draft, desk.path("policy.yaml")).unwrap();
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while reloads() == number {
+            assert!(std::time::Instant::now() < until);
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+    // It is the plan that it was approved under, and it has to be approved again.
+    let other = agent.call("delete_message", &arguments).unwrap_err();
+    assert_ne!(other, id);
+}
+
+#[test]
+fn a_store_that_is_replaced_is_noticed_and_holds_nothing_of_the_old_one() {
+    let desk = Desk::new(POLICY);
+    let mut agent = desk.proxy();
+    let arguments = json!({"id": 5});
+    let id = agent.call("delete_message", &arguments).unwrap_err();
+    assert_eq!(desk.human(&["approve", &id]).0, 0);
+    for (round, left) in [(0, &["db"][..]), (1, &["db", "db-wal", "db-shm"])] {
+        for end in left {
+            let _ = std::fs::remove_file(desk.path(&format!("approvals.{end}")));
+        }
+        // What was approved there is gone, and what is asked now arrives.
+        let other = agent.call("delete_message", &arguments).unwrap_err();
+        let (_, listed, _) = desk.human(&["list"]);
+        assert!(listed.contains(&other), "{round}: {listed}");
+        assert_eq!(desk.human(&["approve", &other]).0, 0);
+        if round == 1 {
+            agent.call("delete_message", &arguments).unwrap();
+        }
+    }
+    // What is no store at all approves nothing, and is no end.
+    let good = std::fs::read(desk.path("approvals.key")).unwrap();
+    for end in ["db", "db-wal", "db-shm"] {
+        let _ = std::fs::remove_file(desk.path(&format!("approvals.{end}")));
+    }
+    std::fs::write(desk.path("approvals.db"), "nonsense".repeat(1000)).unwrap();
+    let said = agent.call("delete_message", &arguments).unwrap_err();
+    assert!(said.contains("cannot be put before one"), "{said}");
+    std::fs::remove_file(desk.path("approvals.db")).unwrap();
+    let id = agent.call("delete_message", &arguments).unwrap_err();
+    assert_eq!(desk.human(&["approve", &id]).0, 0);
+    agent.call("delete_message", &arguments).unwrap();
+    assert_eq!(std::fs::read(desk.path("approvals.key")).unwrap(), good);
 }
 
 #[test]

@@ -126,7 +126,10 @@ fn verify_names_what_was_changed() {
     write(&log, "one", &[("send", Verdict::Allow); 4]);
     let (code, stdout, _) = audit(&log, &["verify"]);
     assert_eq!(code, 0);
-    assert!(stdout.starts_with("clean: 4 lines in 1 files"), "{stdout}");
+    assert!(
+        stdout.starts_with("clean: 4 lines in 1 file are as they were"),
+        "{stdout}"
+    );
     let anchor = stdout
         .lines()
         .last()

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::Barrier;
+use std::time::{Duration, Instant};
 
 const POLICY: &str = "version: 1
 packs: []
@@ -158,6 +159,44 @@ fn what_cannot_be_counted_does_not_go_out() {
         !output.status.success() && errors.contains("budgets cannot be counted"),
         "{errors}"
     );
+}
+
+#[test]
+fn a_locked_file_holds_up_nobody_else() {
+    let place = place();
+    let stderr = place.path("stderr");
+    let mut agent = Agent::start(gateway(&place, &SHARED), &stderr);
+    agent.until_tools(|tools| tools.len() == 4);
+    assert_eq!(tries(&mut agent, "mail__list_contacts", 1).0, 1);
+    let lock = rusqlite::Connection::open(place.path("budgets.db")).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    // What needs a budget waits; what needs none goes through meanwhile.
+    for id in ["one", "two"] {
+        let params = json!({"name": "mail__list_contacts", "arguments": {}});
+        agent.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+    }
+    let began = Instant::now();
+    let arguments = json!({"to": ["a@b.example"], "subject": "", "body": ""});
+    let (_, failed) = agent.call("mail__send_email", arguments);
+    assert!(!failed);
+    assert!(
+        began.elapsed() < Duration::from_millis(1000),
+        "{:?}",
+        began.elapsed()
+    );
+    // In time the lock is gone.
+    lock.execute_batch("ROLLBACK").unwrap();
+    for id in ["one", "two"] {
+        let answer = agent.until_answer(&json!(id));
+        assert!(answer["result"]["isError"] != true, "{answer}");
+    }
+    // Not in time: the call is denied.
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let (through, said) = tries(&mut agent, "mail__list_contacts", 1);
+    assert!(through == 0 && said.contains("cannot be counted"), "{said}");
+    lock.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(tries(&mut agent, "mail__list_contacts", 1).0, 1);
+    assert_eq!(agent.leave(), 0);
 }
 
 #[test]

@@ -568,3 +568,68 @@ fn why_reads_the_audit_log_and_trusts_nothing_in_it() {
     let (code, stdout, _) = output(bouncer().env("HOME", &home).args(["why", "--line", "2"]));
     assert!(code == 0 && stdout.starts_with("allow: "), "{stdout}");
 }
+
+/// What is said by mistake is told, not passed over.
+#[test]
+fn options_that_cannot_be_meant_are_refused() {
+    let dir = scratch("refused-options");
+    std::fs::write(dir.join("p.yaml"), "version: 1\n").unwrap();
+    let run = |args: &[&str]| {
+        let output = bouncer().current_dir(&dir).args(args).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        (output.status.code().unwrap(), stderr)
+    };
+    for (args, part) in [
+        (
+            vec!["run", "--provenance-limit", "0", "--", "x"],
+            "0 is not in 1..=65535",
+        ),
+        (
+            vec![
+                "gateway",
+                "--policy",
+                "p.yaml",
+                "--provenance-limit",
+                "65536",
+            ],
+            "65536 is not in",
+        ),
+        (
+            vec!["check", "--tool", "x", "--map-plan", "--policy", "p.yaml"],
+            "cannot be used with",
+        ),
+        (
+            vec!["audit", "query", "--outcome", "bogus"],
+            "nobody_to_ask",
+        ),
+        (vec!["audit", "query", "--contract", "bogus"], "sink_gate"),
+        (
+            vec!["gateway", "--policy", "p.yaml", "--wait-for-servers", "601"],
+            "601 is not in",
+        ),
+    ] {
+        let (code, stderr) = run(&args);
+        assert_eq!(
+            (code, stderr.contains(part)),
+            (2, true),
+            "{args:?}: {stderr}"
+        );
+    }
+    assert_eq!(run(&["compile", "p.yaml", "-o", "p.plan"]).0, 0);
+    let (code, stderr) = run(&["gateway", "--policy", "p.plan"]);
+    assert_eq!(code, 1);
+    assert!(
+        stderr.contains("`p.plan` is a compiled plan, not a policy: name it with `--plan`"),
+        "{stderr}"
+    );
+    // The tool's name may hold the server's.
+    std::fs::write(
+        dir.join("r.yaml"),
+        "version: 1\nrules:\n  - { tool: pg__query, action: deny }\n",
+    )
+    .unwrap();
+    let (code, stderr) = run(&["check", "--policy", "r.yaml", "--tool", "pg__query"]);
+    assert_eq!((code, stderr.as_str()), (4, ""));
+    let (_, stderr) = run(&["check", "--policy", "r.yaml", "--tool", "query"]);
+    assert!(stderr.contains("no server name is given"), "{stderr}");
+}

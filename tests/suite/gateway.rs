@@ -252,7 +252,7 @@ fn what_one_server_said_is_known_when_another_sends() {
             "office send_email blocked",
             "office send_email forwarded",
             "mail send_email blocked",
-            "- mail__nothing nobody_to_ask",
+            "- mail__nothing blocked",
         ]
     );
 }

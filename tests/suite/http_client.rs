@@ -153,6 +153,15 @@ impl Open {
         }
     }
 
+    /// The next event, if it comes that soon.
+    pub fn event_within(&mut self, wait: Duration) -> Option<Value> {
+        self.stream.set_read_timeout(Some(wait)).unwrap();
+        let event = self.event();
+        let patient = Some(Duration::from_secs(60));
+        self.stream.set_read_timeout(patient).unwrap();
+        event
+    }
+
     /// Reads until a message fits.
     pub fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         loop {
@@ -249,6 +258,11 @@ impl Client {
     /// Sends a request, and reads the head of its answer. A header with an empty value is
     /// left out.
     pub fn open(&self, method: &str, path: &str, more: &[(&str, &str)], body: &[u8]) -> Open {
+        read_open(self.begin(method, path, more, body))
+    }
+
+    /// Sends a request, and does not wait for what comes back.
+    pub fn begin(&self, method: &str, path: &str, more: &[(&str, &str)], body: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream
             .set_read_timeout(Some(Duration::from_secs(60)))
@@ -261,7 +275,7 @@ impl Client {
         stream.write_all(head.as_bytes()).unwrap();
         // Who is turned away need not be heard out.
         let _ = stream.write_all(body);
-        read_open(stream)
+        stream
     }
 
     pub fn send(&self, method: &str, more: &[(&str, &str)], body: &[u8]) -> Reply {

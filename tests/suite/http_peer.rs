@@ -38,6 +38,8 @@ pub struct State {
     /// Everything that is open, to be cut.
     open: Mutex<Vec<TcpStream>>,
     sessions: Mutex<Vec<String>>,
+    /// The next message of that method is read, and the connection cut.
+    hang_up: Mutex<Option<String>>,
     pub gone: AtomicBool,
 }
 
@@ -107,6 +109,11 @@ impl HttpPeer {
         self.state.sessions.lock().unwrap().clear();
     }
 
+    /// Reads the next message of that method, and cuts the connection without an answer.
+    pub fn hang_up_on(&self, method: &str) {
+        *self.state.hang_up.lock().unwrap() = Some(method.to_owned());
+    }
+
     /// Says something on the stream that the client listens to.
     pub fn say(&self, message: &Value) {
         let mut listener = self.state.listener.lock().unwrap();
@@ -174,6 +181,15 @@ fn serve(stream: TcpStream, state: &State) -> std::io::Result<()> {
         reader.read_exact(&mut seen.body)?;
         state.seen.lock().unwrap().push(seen.clone());
         state.came.notify_all();
+        let method = seen.json()["method"].clone();
+        let hang_up = state
+            .hang_up
+            .lock()
+            .unwrap()
+            .take_if(|hang_up| method == **hang_up);
+        if hang_up.is_some() {
+            return Ok(());
+        }
         if state.newer {
             super::newer_peer::answer(&seen, &mut stream, state)?;
         } else {

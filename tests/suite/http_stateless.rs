@@ -172,6 +172,9 @@ fn every_request_stands_for_itself() {
     }
     let (code, place) = gateway.stop();
     assert_eq!(code, 143);
+    // That the server does not know the newer version is nothing to complain about.
+    let said = std::fs::read_to_string(place.path("stderr")).unwrap();
+    assert!(!said.contains("the HTTP status"), "{said}");
     for line in place.audited("audit.jsonl") {
         assert!(
             line["conversation"].as_str().unwrap().starts_with("alice/"),
@@ -438,4 +441,230 @@ fn changes_come_to_who_asked_for_them() {
     let last = stream.until(|event| event["id"] == "sub");
     assert_eq!(last["result"]["resultType"], "complete");
     assert_eq!(stream.event(), None);
+}
+
+#[test]
+fn every_call_that_is_refused_stands_in_the_log() {
+    let peer = HttpPeer::start();
+    let gateway = two_principals(&far(&peer));
+    let alice = gateway.client(Some("a-token"));
+    until_tools(&alice, 10);
+    let envelope = |method: &str| {
+        vec![
+            ("MCP-Protocol-Version".to_owned(), VERSION.to_owned()),
+            ("Mcp-Method".to_owned(), method.to_owned()),
+            ("Mcp-Name".to_owned(), "far__echo".to_owned()),
+        ]
+    };
+    let send = |headers: &[(String, String)], body: &str| {
+        let pairs: Vec<_> = headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        alice.send("POST", &pairs, body.as_bytes()).status
+    };
+    let meta = format!(
+        r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"{VERSION}","io.modelcontextprotocol/clientCapabilities":{{}}}}"#
+    );
+    let call = |id: &str, more: &str| {
+        format!(r#"{{"jsonrpc":"2.0",{id}"method":"tools/call","params":{{{meta}{more}}}}}"#)
+    };
+    let all = envelope("tools/call");
+    let mut expected = Vec::new();
+    for (number, (headers, body)) in [
+        // Not JSON; not one line of it; twice the same member; a batch; a notification.
+        (&all, r#"{"mark-0""#.to_owned()),
+        (&all, "{\n\"mark-1\"".to_owned()),
+        (&all, call(r#""id":1,"#, r#","name":"far__echo","name":"mark-2""#)),
+        (&all, "[\"mark-3\"]".to_owned()),
+        (&all, call("", r#","name":"far__echo","arguments":{"x":"mark-4"}"#)),
+        // Parameters that are none; an envelope that says something else, or nothing.
+        (
+            &all,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":["mark-5"]}"#.to_owned(),
+        ),
+        (&envelope("tools/list"), call(r#""id":1,"#, r#","name":"far__echo","arguments":{"x":"mark-6"}"#)),
+        (&all[..1].to_vec(), call(r#""id":1,"#, r#","name":"far__echo","arguments":{"x":"mark-7"}"#)),
+        (&all, r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"far__echo","arguments":{"x":"mark-8"}}}"#.to_owned()),
+        // Of an older client, without a session.
+        (&Vec::new(), r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"far__echo","arguments":{"x":"mark-9"}}}"#.to_owned()),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let status = send(headers, &body);
+        assert!((400..500).contains(&status), "{body}: {status}");
+        expected.push(format!("mark-{number}"));
+    }
+    // What is no call needs no line.
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
+    assert_eq!(send(&envelope("tools/list"), list), 400);
+    let (_, place) = gateway.stop();
+    let lines = place.audited("audit.jsonl");
+    let refused: Vec<_> = lines
+        .iter()
+        .filter(|line| line["code"] == "malformed")
+        .collect();
+    for mark in &expected {
+        let about = refused
+            .iter()
+            .filter(|line| line["arguments_text"].as_str().unwrap().contains(mark));
+        assert_eq!(about.count(), 1, "{mark}: {refused:#?}");
+    }
+    assert_eq!(refused.len(), expected.len(), "{refused:#?}");
+    for line in refused {
+        let why = line["reason"].as_str().unwrap();
+        assert!(why.ends_with("it came from \"alice\""), "{line}");
+        assert_eq!(line["outcome"], "blocked");
+    }
+}
+
+/// A policy under which one call raises two questions, and a server that lets one wait.
+fn asks_twice(peer: &HttpPeer) -> String {
+    let program = json!(env!("CARGO_BIN_EXE_bouncer"));
+    format!(
+        "version: 1\npacks: []\nheuristics: false\naudit: {{path: audit.jsonl}}\ntools:\n  mail__send_email: {{exfiltrating: true, sink_params: [to]}}\nrules: [{{tool: '*', action: allow}}]\nservers:\n  mail: {{command: {program}, args: [demo-server]}}\n  far: {{url: '{}'}}\n",
+        peer.url()
+    )
+}
+
+fn to_two() -> Value {
+    let to = json!(["one@x.example", "two@x.example"]);
+    json!({"name": "mail__send_email", "arguments": {"to": to, "subject": "s", "body": "b"}})
+}
+
+#[test]
+fn a_question_comes_in_the_answer_of_the_call_that_it_is_about() {
+    let peer = HttpPeer::start();
+    let gateway = two_principals(&asks_twice(&peer));
+    let alice = gateway.client(Some("a-token"));
+    let able = json!({"elicitation": {}});
+    ask(&alice, "server/discover", &json!({}), &able).send("d");
+    until_tools(&alice, 14);
+    let question = |reply: Value| {
+        let result = &reply["result"];
+        assert_eq!(result["resultType"], "input_required", "{reply}");
+        let (name, request) = result["inputRequests"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .next()
+            .unwrap();
+        let said = request["params"]["message"].as_str().unwrap().to_owned();
+        (name.clone(), said, result["requestState"].clone())
+    };
+    let (name, said, state) =
+        question(ask(&alice, "tools/call", &to_two(), &able).send("a").last());
+    assert!(said.contains("one@x.example"), "{said}");
+    // Another call of the same conversation is under way, and came later.
+    let hanging = json!({"name": "far__hang", "arguments": {}});
+    let mut other = ask(&alice, "tools/call", &hanging, &able).open("b");
+    peer.wait_for(|seen| seen.json()["params"]["name"] == "hang");
+    let mut params = to_two();
+    params["requestState"] = state;
+    params["inputResponses"] = json!({name: {"action": "accept", "content": {"approve": true}}});
+    let (_, said, _) = question(ask(&alice, "tools/call", &params, &able).send("a2").last());
+    assert!(said.contains("two@x.example"), "{said}");
+    assert_eq!(other.event_within(Duration::from_millis(300)), None);
+}
+
+#[test]
+fn a_question_of_a_session_comes_in_the_stream_of_the_call_that_it_is_about() {
+    let peer = HttpPeer::start();
+    let gateway = Listening::start(&asks_twice(&peer), &[]);
+    let mut client = gateway.client(None);
+    client.hello(&json!({"elicitation": {}}));
+    client.until_tools(14);
+    let call = |id: &str, params: &Value| {
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        client.open("POST", "/mcp", &[], call.to_string().as_bytes())
+    };
+    let mut asking = call("a", &to_two());
+    let first = asking.until(|event| event["method"] == "elicitation/create");
+    let mut other = call("b", &json!({"name": "far__hang", "arguments": {}}));
+    peer.wait_for(|seen| seen.json()["params"]["name"] == "hang");
+    let yes = json!({"jsonrpc": "2.0", "id": first["id"],
+        "result": {"action": "accept", "content": {"approve": true}}});
+    assert_eq!(client.post(&yes).status, 202);
+    let second = asking.until(|event| event["method"] == "elicitation/create");
+    let said = second["params"]["message"].as_str().unwrap();
+    assert!(said.contains("two@x.example"), "{said}");
+    assert_eq!(other.event_within(Duration::from_millis(300)), None);
+}
+
+#[test]
+fn numbers_that_no_reader_has_a_type_for_hide_nothing() {
+    let peer = HttpPeer::start();
+    let gateway = two_principals(&far(&peer));
+    let alice = gateway.client(Some("a-token"));
+    let able = json!({"elicitation": {}});
+    ask(&alice, "server/discover", &json!({}), &able).send("d");
+    until_tools(&alice, 10);
+    let send = |tool: &str, number: &str, more: &str| {
+        let headers = [
+            ("MCP-Protocol-Version", VERSION),
+            ("Mcp-Method", "tools/call"),
+            ("Mcp-Name", tool),
+        ];
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{{"name":"{tool}","arguments":{{"x":{number}}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"{VERSION}","io.modelcontextprotocol/clientCapabilities":{{"elicitation":{{}}}}}}{more}}}}}"#
+        );
+        alice.send("POST", &headers, body.as_bytes())
+    };
+    // The server gets the call as it is, but no state that it never gave.
+    send("far__echo", "1e400", "");
+    peer.wait_for(|seen| String::from_utf8_lossy(&seen.body).contains("1e400"));
+    let reply = send(
+        "far__echo",
+        "1e400",
+        r#","requestState":"forged","inputResponses":{}"#,
+    );
+    assert_eq!(reply.last()["error"]["code"], -32602, "{reply:?}");
+    let reply = send(
+        "far__echo",
+        "1",
+        r#","requestState":"forged","inputResponses":{"y":1e400}"#,
+    );
+    assert_eq!(reply.last()["error"]["code"], -32602, "{reply:?}");
+    // A state is good for the request that it was given for, also where that holds such a
+    // number.
+    let asked = send("far__silent", "1e400", "").last();
+    let result = &asked["result"];
+    assert_eq!(result["resultType"], "input_required", "{asked}");
+    let name = result["inputRequests"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .next()
+        .unwrap();
+    let yes = json!({name: {"action": "accept", "content": {"approve": true}}});
+    let more = format!(
+        r#","requestState":{},"inputResponses":{yes}"#,
+        result["requestState"]
+    );
+    let reply = send("far__silent", "2e400", &more);
+    assert_eq!(reply.last()["error"]["code"], -32602, "{reply:?}");
+    let seen = peer.seen();
+    let said = |what: &str| {
+        let bodies = seen.iter().map(|seen| String::from_utf8_lossy(&seen.body));
+        bodies.filter(|body| body.contains(what)).count()
+    };
+    assert_eq!((said("forged"), said("\"silent\"")), (0, 0));
+}
+
+#[test]
+fn who_hangs_up_during_the_introduction_leaves_a_conversation_that_works() {
+    // A server that never introduces itself: the gateway waits for it for half a second.
+    let policy = "version: 1\npacks: []\naudit: {path: audit.jsonl}\nservers:\n  slow: {command: sleep, args: ['60']}\n";
+    let gateway = two_principals(policy);
+    let alice = gateway.client(Some("a-token"));
+    for _ in 0..3 {
+        let discover = ask(&alice, "server/discover", &json!({}), &json!({}));
+        let body = discover.body("d");
+        let stream = alice.begin("POST", "/mcp", &discover.pairs(), &body);
+        std::thread::sleep(Duration::from_millis(60));
+        drop(stream);
+    }
+    let reply = ask(&alice, "server/discover", &json!({}), &json!({})).send("d");
+    assert_eq!(reply.status, 200, "{reply:?}");
 }

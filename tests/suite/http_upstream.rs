@@ -248,3 +248,23 @@ fn what_cannot_be_an_address_or_a_header_is_refused_at_the_start() {
         );
     }
 }
+
+#[test]
+fn a_server_that_hangs_up_is_asked_again_where_that_does_no_harm() {
+    let peer = HttpPeer::start();
+    peer.hang_up_on("tools/list");
+    let place = Place::new("bouncer.yaml", &policy(&[("far", &peer.url())]));
+    let mut agent = gateway(&place);
+    agent.until_tools(|tools| tools.len() == 10);
+    // A call may have been carried out: it is not made twice, and its agent is told.
+    peer.hang_up_on("tools/call");
+    let (text, failed) = agent.call("far__echo", json!({"say": 1}));
+    assert!(failed && text.contains("broke the connection"), "{text}");
+    assert!(text.contains("is not known"), "{text}");
+    let calls = peer.seen().into_iter();
+    let calls = calls.filter(|seen| seen.json()["method"] == "tools/call");
+    assert_eq!(calls.count(), 1);
+    let (_, failed) = agent.call("far__echo", json!({"say": 1}));
+    assert!(!failed);
+    assert_eq!(agent.leave(), 0);
+}

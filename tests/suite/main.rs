@@ -49,6 +49,8 @@ mod reload;
 mod schema;
 #[cfg(feature = "tls")]
 mod tls;
+#[cfg(feature = "otel")]
+mod traces;
 mod vectors;
 mod verify_brute;
 mod verify_claims;

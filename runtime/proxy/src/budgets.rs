@@ -5,13 +5,13 @@
 //! and the call must not go out. Knows nothing of policies: what a number means is judged
 //! elsewhere.
 
-use super::approvals::write_ahead;
+use super::approvals::{identity, write_ahead};
 use super::log::{note, visible};
 use bouncer_runtime::gate::{Tallied, Tally};
 use bouncer_runtime::moment::Moment;
 use bouncer_runtime::private::{private_directory, private_file};
 use rusqlite::{
-    Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
 };
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,13 @@ use std::time::Duration;
 
 /// Of the layout of the tables below.
 const FORMAT: i64 = 1;
-/// How long a process waits for others. The proxy waits with it.
+/// How long a process waits for others while it opens the file.
 const BUSY: Duration = Duration::from_secs(2);
+/// How long an attempt stands still for others, and with it all that the process does:
+/// calls wait otherwise before that (see [`Tally::is_busy`]).
+const PATIENCE: Duration = Duration::from_millis(250);
+/// The same, when the last time was in vain.
+const IMPATIENCE: Duration = Duration::from_millis(10);
 
 const SCHEMA: &str = "
 CREATE TABLE tool (
@@ -88,6 +93,8 @@ pub struct SharedBudgets {
     path: PathBuf,
     id: (u64, u64),
     clock: fn() -> Moment,
+    /// The last attempt was not counted, because others held the file for too long.
+    in_vain: bool,
 }
 
 impl SharedBudgets {
@@ -122,9 +129,11 @@ impl SharedBudgets {
             path,
             id,
             clock,
+            in_vain: false,
         };
         budgets.create()?;
         budgets.is_the_same()?;
+        budgets.connection.busy_timeout(PATIENCE)?;
         Ok(budgets)
     }
 
@@ -226,6 +235,14 @@ impl SharedBudgets {
 impl Tally for SharedBudgets {
     fn attempt(&mut self, tool: &str, counts: bool, after: u64, most: usize) -> Option<Tallied> {
         let counted = self.try_attempt(tool, counts, after, most);
+        let in_vain = matches!(&counted, Err(BudgetsError::Database(error))
+            if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy));
+        if in_vain != self.in_vain {
+            self.in_vain = in_vain;
+            let patience = if in_vain { IMPATIENCE } else { PATIENCE };
+            // Where this fails the old one goes on.
+            let _ = self.connection.busy_timeout(patience);
+        }
         if let Err(error) = &counted {
             let (path, error) = (self.path.display().to_string(), error.to_string());
             note(format_args!(
@@ -236,17 +253,18 @@ impl Tally for SharedBudgets {
         }
         counted.ok()
     }
-}
 
-#[cfg(unix)]
-fn identity(metadata: &std::fs::Metadata) -> (u64, u64) {
-    use std::os::unix::fs::MetadataExt;
-    (metadata.dev(), metadata.ino())
-}
-
-#[cfg(not(unix))]
-const fn identity(_: &std::fs::Metadata) -> (u64, u64) {
-    (0, 0)
+    fn is_busy(&mut self) -> bool {
+        let patience = if self.in_vain { IMPATIENCE } else { PATIENCE };
+        let busy = self.connection.busy_timeout(Duration::ZERO).and_then(|()| {
+            let transaction = self.begin()?;
+            transaction.rollback()
+        });
+        // What else is wrong is found, and said, when an attempt is counted.
+        let _ = self.connection.busy_timeout(patience);
+        let code = busy.err().and_then(|error| error.sqlite_error_code());
+        code == Some(ErrorCode::DatabaseBusy)
+    }
 }
 
 #[cfg(test)]

@@ -12,10 +12,15 @@ use super::table::Waiting;
 use bouncer_runtime::audit::Outcome;
 use bouncer_runtime::gate::{Attempt, CallMessage};
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Questions that one call may raise, one after the other.
 const MAX_QUESTIONS: usize = 32;
+
+/// How long a call waits for other processes that count attempts.
+const COUNTING: Duration = Duration::from_secs(2);
+/// How often it looks whether they have finished.
+const GLANCE: Duration = Duration::from_millis(10);
 
 /// A call that is decided later, with everything it borrowed.
 #[derive(Debug)]
@@ -40,6 +45,8 @@ impl<J: Judge + 'static> Mediator<J> {
         self.client.room().await;
         let asked = if self.listing.is_stale() {
             self.list_tools(false);
+            None
+        } else if self.judge.borrow().is_held_up(call.tool()) {
             None
         } else {
             match self.attempt(&case, Attempt::First) {
@@ -97,6 +104,7 @@ impl<J: Judge + 'static> Mediator<J> {
 
     async fn attempt_when_listed(&self, case: &Case<'_>, waiting: &Waiting) -> Option<Finding> {
         self.wait_for_listing(waiting).await;
+        self.wait_for_others(case, waiting).await;
         self.upstream.room().await;
         self.client.room().await;
         if waiting.is_cancelled() {
@@ -104,6 +112,16 @@ impl<J: Judge + 'static> Mediator<J> {
             return None;
         }
         self.attempt(case, Attempt::First)
+    }
+
+    /// Waits while other processes count what the call needs, but not for ever: then the
+    /// judge finds that it cannot be counted.
+    async fn wait_for_others(&self, case: &Case<'_>, waiting: &Waiting) {
+        let until = Instant::now() + COUNTING;
+        let held_up = || self.judge.borrow().is_held_up(case.call.tool());
+        while Instant::now() < until && !waiting.is_cancelled() && held_up() {
+            tokio::time::sleep(GLANCE).await;
+        }
     }
 
     /// Waits for the listing under way, if there is one, but not for ever.
@@ -139,9 +157,14 @@ impl<J: Judge + 'static> Mediator<J> {
                     let why = asked.because("nobody approved in time");
                     return self.block(case, &why, Outcome::TimedOut);
                 }
-                Reply::Declined | Reply::Cancelled => {
-                    let why = asked.because("not approved");
+                Reply::Declined => {
+                    let why = asked.because("a human declined, in the client");
                     return self.block(case, &why, Outcome::Declined);
+                }
+                Reply::Unasked | Reply::Cancelled => {
+                    let why =
+                        asked.because("a human has to approve it, and the client did not ask one");
+                    return self.block(case, &why, Outcome::NobodyToAsk);
                 }
             }
             // The human answered what another policy asked: that lifts nothing here.

@@ -27,6 +27,15 @@ pub struct Desk {
     filed: RefCell<HashMap<Key, Key>>,
 }
 
+/// Why a call does not wait for a human.
+#[derive(Debug)]
+pub(super) enum NotAsked {
+    /// One has declined the same a little earlier.
+    Declined(String),
+    /// It cannot be put before one.
+    Cannot(String),
+}
+
 /// An approval that holds, and is not used up.
 #[derive(Debug)]
 pub(super) struct Held {
@@ -188,14 +197,17 @@ impl Desk {
         })
     }
 
-    /// Puts what was asked before a human, and returns the id of the request, or why not.
+    /// Puts what was asked before a human, and returns the id of the request.
     pub(super) fn ask(
         &self,
         server: Option<&str>,
         case: &Case<'_>,
         asked: &Finding,
-    ) -> Result<String, String> {
-        let unshown = || "a human has to approve it, but it is too large to be shown".to_owned();
+    ) -> Result<String, NotAsked> {
+        let unshown = || {
+            let why = "a human has to approve it, but it is too large to be shown";
+            NotAsked::Cannot(why.to_owned())
+        };
         if too_large(case) {
             return Err(unshown());
         }
@@ -204,10 +216,12 @@ impl Desk {
             .request(&plan, server, case, asked)
             .ok_or_else(unshown)?;
         let id = self.store.ask(&request).map_err(|error| match error {
-            StoreError::Denied(_) => error.to_string(),
+            StoreError::Denied(_) => NotAsked::Declined(error.to_string()),
             _ => {
                 complain(&error);
-                format!("a human has to approve it, and it cannot be put before one ({error})")
+                NotAsked::Cannot(format!(
+                    "a human has to approve it, and it cannot be put before one ({error})"
+                ))
             }
         })?;
         if let (Some(call), Ok(key)) = (self.whole_call(server, case), request.key()) {

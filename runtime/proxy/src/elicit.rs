@@ -32,6 +32,8 @@ pub(super) enum Reply {
     Approved,
     /// Anything else that was said.
     Declined,
+    /// The client says nothing: it failed, or it is gone.
+    Unasked,
     /// Nothing was said in time.
     TimedOut,
     /// The client took the call back.
@@ -174,7 +176,8 @@ impl<J: Judge> Mediator<J> {
         let reply = tokio::select! {
             answer = answer => match answer {
                 Ok(Some(result)) if is_yes(&result) => return Reply::Approved,
-                _ => return Reply::Declined,
+                Ok(Some(_)) => return Reply::Declined,
+                _ => return Reply::Unasked,
             },
             () = waiting.cancelled() => Reply::Cancelled,
             () = tokio::time::sleep(self.settings.ask_timeout) => Reply::TimedOut,

@@ -94,7 +94,7 @@ pub(super) fn classify<'a>(
         };
     }
     match reader.read(line) {
-        Ok(frame) => classify_frame(reader, server, line, &frame),
+        Ok(frame) => classify_frame(server, line, &frame),
         Err(why) => refuse_garbage(line, &why),
     }
 }
@@ -114,7 +114,6 @@ fn refuse_garbage<'a>(line: &'a [u8], why: &Unreadable) -> FromClient<'a> {
 }
 
 fn classify_frame<'a>(
-    reader: &mut FrameReader,
     server: Option<&'a str>,
     line: &'a [u8],
     frame: &Frame<'a>,
@@ -160,9 +159,8 @@ fn classify_frame<'a>(
         );
     };
     if method == CALL {
-        return match CallMessage::from_params(server, line, frame.params, |params, names| {
-            reader.members(params, names).map_err(|e| e.to_string())
-        }) {
+        let params = frame.call.map(|read| read.map_err(|e| e.to_string()));
+        return match CallMessage::from_params(server, line, params) {
             Ok(call) => FromClient::Call { id, call },
             Err(why) => refuse(frame, raw_id, INVALID_PARAMS, &why.to_string()),
         };

@@ -1,6 +1,7 @@
 //! One line as a JSON-RPC message, read strictly: shared by both directions.
 
-use bouncer_runtime::json::{Limits, Malformed, Scratch, members};
+use bouncer_runtime::gate::CallMessage;
+use bouncer_runtime::json::{Limits, Malformed, Nested, Scratch, members, members_within};
 use std::fmt;
 
 /// Nesting of a message.
@@ -16,6 +17,9 @@ pub(super) struct Frame<'a> {
     pub params: Option<&'a [u8]>,
     pub result: Option<&'a [u8]>,
     pub error: Option<&'a [u8]>,
+    /// The members of `params` that a call has, if there are `params`: read in the same pass,
+    /// and an error only where the message is a call.
+    pub call: Option<Result<[Option<&'a [u8]>; 3], Malformed>>,
 }
 
 /// Why a line is not a message.
@@ -71,8 +75,16 @@ impl FrameReader {
         if has_inner_return(line) {
             return Err(Unreadable::CarriageReturn);
         }
-        let [id, method, params, result, error] =
-            self.members(line, ["id", "method", "params", "result", "error"])?;
+        let Nested { outer, inner: call } = members_within(
+            line,
+            ["params", "id", "method", "result", "error"],
+            0,
+            CallMessage::PARAMS,
+            &self.limits,
+            &mut self.scratch,
+        )
+        .map_err(Unreadable::Malformed)?;
+        let [params, id, method, result, error] = outer;
         if id.is_some_and(|id| id.len() > MAX_ID) {
             return Err(Unreadable::Id);
         }
@@ -82,6 +94,7 @@ impl FrameReader {
             params,
             result,
             error,
+            call,
         })
     }
 

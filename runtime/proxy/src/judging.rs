@@ -2,7 +2,7 @@
 //! goes out or the denial goes back. Nothing here waits, so nothing can come between.
 
 use super::denial::{self, Denial};
-use super::desk::Held;
+use super::desk::{Held, NotAsked};
 use super::envelope::Id;
 use super::log::{note, visible};
 use super::mediator::Mediator;
@@ -226,8 +226,15 @@ impl<J: Judge> Mediator<J> {
             .filter(|_| finding.approval != Approval::Never);
         let asked = desk.map(|desk| desk.ask(self.server.as_deref(), case, finding));
         let (finding, outcome) = match asked {
+            // What nobody could vouch for, and what a human has declined, is denied.
+            None if finding.approval == Approval::Never => {
+                return self.block(case, &finding.because(why), Outcome::Blocked);
+            }
+            Some(Err(NotAsked::Declined(why))) => {
+                return self.block(case, &finding.because(&why), Outcome::Declined);
+            }
             None => (finding.because(why), Outcome::NobodyToAsk),
-            Some(Err(why)) => (finding.because(&why), Outcome::NobodyToAsk),
+            Some(Err(NotAsked::Cannot(why))) => (finding.because(&why), Outcome::NobodyToAsk),
             Some(Ok(id)) => {
                 let why = format!(
                     "a human has to approve it: `bouncer approve {id}` does, then make exactly this call again"
@@ -309,7 +316,7 @@ impl<J: Judge> Mediator<J> {
         approval: Option<&str>,
     ) -> bool {
         let arguments = case.call.arguments();
-        self.write_audit(&Entry {
+        let entry = Entry {
             call: case.number,
             server: self.server.as_deref(),
             tool: Some(case.call.tool()),
@@ -324,7 +331,14 @@ impl<J: Judge> Mediator<J> {
             approval,
             outcome,
             latency: case.received.elapsed(),
-        })
+        };
+        #[cfg(feature = "otel")]
+        if let Some(traces) = &self.office.metrics.traces {
+            let audit = self.office.audit.borrow();
+            let (conversation, plan) = audit.names();
+            traces.call(&entry, conversation, plan, case.call.message());
+        }
+        self.write_audit(&entry)
     }
 
     fn write_audit(&self, entry: &Entry<'_>) -> bool {
@@ -349,28 +363,39 @@ impl<J: Judge> Mediator<J> {
 
     /// Logs a line that holds no call this proxy can judge.
     pub(super) fn log_refused(&self, line: &[u8], why: &str) {
+        let (call, server) = (self.office.next_call(), self.server.as_deref());
         // What is refused needs no log line to be safe; that it is missing was said.
-        self.write_audit(&Entry {
-            call: self.office.next_call(),
-            server: self.server.as_deref(),
-            tool: None,
-            arguments: Arguments::Garbage(line),
-            verdict: Verdict::Deny,
-            contract: Stage::Malformed,
-            code: "malformed",
-            reason: why,
-            at: None,
-            grounds: None,
-            forgotten: 0,
-            approval: None,
-            outcome: Outcome::Blocked,
-            latency: Duration::ZERO,
-        });
+        self.write_audit(&unreadable(call, server, line, why));
     }
 
     /// Like [`Mediator::refuse`], with an error for `id`.
     pub(super) async fn refuse_one(&self, line: &[u8], id: Option<&[u8]>, code: i32, why: &str) {
         let answer = denial::error(id.unwrap_or(b"null"), code, why, None);
         self.refuse(line, &answer, why).await;
+    }
+}
+
+/// The line about a message that holds no call that can be judged.
+pub(super) fn unreadable<'a>(
+    call: u64,
+    server: Option<&'a str>,
+    line: &'a [u8],
+    why: &'a str,
+) -> Entry<'a> {
+    Entry {
+        call,
+        server,
+        tool: None,
+        arguments: Arguments::Garbage(line),
+        verdict: Verdict::Deny,
+        contract: Stage::Malformed,
+        code: "malformed",
+        reason: why,
+        at: None,
+        grounds: None,
+        forgotten: 0,
+        approval: None,
+        outcome: Outcome::Blocked,
+        latency: Duration::ZERO,
     }
 }

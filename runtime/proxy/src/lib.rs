@@ -40,6 +40,8 @@ mod run;
 mod session;
 mod stop;
 mod table;
+#[cfg(feature = "otel")]
+mod traces;
 #[cfg(unix)]
 mod unix;
 mod upstream;
@@ -59,6 +61,8 @@ pub use process::ServerCommand;
 pub use reload::{Change, Changes, Watcher, changes};
 pub use remote::HttpServer;
 pub use run::{Proxy, conversation_id};
+#[cfg(feature = "otel")]
+pub use traces::Traces;
 
 #[cfg(test)]
 mod tests;

@@ -179,7 +179,7 @@ impl<J: Judge> Mediator<J> {
         }
     }
 
-    /// Nobody will answer a question any more: those that are open count as declined.
+    /// Nobody will answer a question any more: those that are open are not approved.
     pub(super) fn stop_asking(&self) {
         let mut table = self.table.borrow_mut();
         table.client.asks_humans = false;

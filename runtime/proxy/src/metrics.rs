@@ -33,6 +33,9 @@ type Series = (&'static str, &'static str, &'static str, String, String);
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
     state: Arc<Mutex<State>>,
+    /// Where spans of calls go as well.
+    #[cfg(feature = "otel")]
+    pub traces: Option<super::traces::Traces>,
 }
 
 #[derive(Debug, Default)]
@@ -81,6 +84,14 @@ impl Metrics {
         }
         state.latency_us += latency;
         state.latencies += 1;
+    }
+
+    /// The process is about to end: what was not handed over yet is, if that is soon.
+    pub fn finish(&self) {
+        #[cfg(feature = "otel")]
+        if let Some(traces) = &self.traces {
+            traces.finish();
+        }
     }
 
     /// A line that is about no call could not be written.

@@ -86,6 +86,10 @@ pub(super) trait Judge {
     fn generation(&self) -> u64 {
         0
     }
+    /// Whether a call of the tool could only be judged once others have finished counting.
+    fn is_held_up(&self, _tool: &str) -> bool {
+        false
+    }
     /// Whether a tool is not to be shown, because every call of it is denied.
     fn hides(&self, _tool: &str) -> bool {
         false
@@ -279,6 +283,11 @@ impl Judge for Session {
 
     fn generation(&self) -> u64 {
         self.shared.borrow().gate.generation()
+    }
+
+    fn is_held_up(&self, tool: &str) -> bool {
+        let gate = &self.shared.borrow().gate;
+        gate.waits_for_tally(self.server.as_deref(), tool)
     }
 
     fn hides(&self, tool: &str) -> bool {

@@ -7,7 +7,8 @@
 //! tokens for the places that everybody uses.
 
 use super::shapes::{has_domain_shape, is_local_char, scheme_end};
-use crate::text::{is_space, places};
+use crate::block::{Block, places};
+use crate::text::is_space;
 
 /// What a token is; decides at which boundaries it stands ([`token_stands_at`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -153,7 +154,7 @@ fn ends_word(c: char) -> bool {
 /// words hold none of these.
 fn words(text: &str, each: Emit<'_>) {
     let bytes = text.as_bytes();
-    let tells = |b: u8| (b.wrapping_sub(b'.') <= b':' - b'.') | (b == b'@') | (b == b'#');
+    let tells = |b: Block| b.within(b'.', b':') | b.is(b'@') | b.is(b'#');
     let bounds = |c: char| is_space(c) || ends_word(c);
     let is_end = |at: usize| {
         matches!(bytes.get(at), Some(b'.' | b':'))
@@ -248,7 +249,7 @@ fn next_is_wide(after: &str, host: &str) -> bool {
 /// start a bounded stretch is read.
 fn numbers(text: &str, each: Emit<'_>) {
     let bytes = text.as_bytes();
-    let starts = |b: u8| (b.wrapping_sub(b'0') <= 9) | (b == b'+') | (b == b'(');
+    let starts = |b: Block| b.within(b'0', b'9') | b.is(b'+') | b.is(b'(');
     let mut behind = 0;
     for at in places(bytes, starts) {
         if at < behind {

@@ -49,7 +49,13 @@ impl Head {
     /// Opens or creates the head of the log at `log`.
     pub(super) fn open(log: &Path) -> io::Result<Self> {
         let path = path_of(log);
-        let file = private_file_in_place(&path)?;
+        // The log and its head are two files; it has to be clear which one it is.
+        let file = private_file_in_place(&path).map_err(|error| {
+            io::Error::new(
+                error.kind(),
+                format!("its head `{}`: {error}", path.display()),
+            )
+        })?;
         Ok(Self {
             path,
             file,

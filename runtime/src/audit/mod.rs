@@ -47,19 +47,32 @@ pub enum Outcome {
     Blocked,
     /// A human is being asked; another line about the same call follows.
     Asked,
-    /// A human declined.
+    /// A human declined, now or when the same was asked a little earlier.
     Declined,
     /// Nobody answered in time.
     TimedOut,
     /// The client took the call back before it was decided.
     Cancelled,
-    /// There is nobody to ask.
+    /// There is nobody to ask, so the call is blocked.
     NobodyToAsk,
     /// Not forwarded: a human can approve it out of band, and then it is made again.
     Filed,
 }
 
 impl Outcome {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Forwarded,
+        Self::Observed,
+        Self::Blocked,
+        Self::Asked,
+        Self::Declined,
+        Self::TimedOut,
+        Self::Cancelled,
+        Self::NobodyToAsk,
+        Self::Filed,
+    ];
+
     /// The name as lines write it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -208,6 +221,12 @@ impl Audit {
     /// Another plan judges from now on: its digest stands in every further line.
     pub fn set_plan(&mut self, plan: &str) {
         plan.clone_into(&mut self.plan);
+    }
+
+    /// The conversation and the plan that stand in every line.
+    #[must_use]
+    pub fn names(&self) -> (&str, &str) {
+        (&self.conversation, &self.plan)
     }
 
     /// Appends one line. Values of secret-looking argument names are redacted.

@@ -1,6 +1,6 @@
 //! A call as it is judged.
 
-use crate::json::{Limits, Scratch, members};
+use crate::json::{Limits, Nested, Scratch, members_within};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -75,33 +75,44 @@ impl<'a> CallMessage<'a> {
         limits: &Limits,
         scratch: &mut Scratch,
     ) -> Result<Self, CallError> {
-        let [method, params] = members(message, ["method", "params"], limits, scratch)
-            .map_err(|malformed| CallError(malformed.to_string()))?;
-        let method: Option<String> = method.and_then(|raw| serde_json::from_slice(raw).ok());
-        if method.as_deref() != Some("tools/call") {
+        let Nested { outer, inner } = members_within(
+            message,
+            ["method", "params"],
+            1,
+            Self::PARAMS,
+            limits,
+            scratch,
+        )
+        .map_err(|malformed| CallError(malformed.to_string()))?;
+        let [method, _] = outer;
+        if method.and_then(decode).as_deref() != Some("tools/call") {
             return Err(CallError("`method` is not `tools/call`".to_owned()));
         }
-        Self::from_params(server, message, params, |params, names| {
-            members(params, names, limits, scratch).map_err(|malformed| malformed.to_string())
-        })
+        Self::from_params(
+            server,
+            message,
+            inner.map(|read| read.map_err(|e| e.to_string())),
+        )
     }
 
-    /// Reads `params` of a `message` that is known to be a strictly read `tools/call`;
-    /// `read` finds members of an object strictly. The caller vouches for both: `params`
-    /// must be what stands in `message`, once. Where the bytes are at hand only as a
-    /// whole, [`CallMessage::parse`] checks all of it.
+    /// The members of `params` that [`CallMessage::from_params`] takes.
+    pub const PARAMS: [&'static str; 3] = ["name", "arguments", "task"];
+
+    /// A call of a `message` that is known to be a strictly read `tools/call`, from the members
+    /// [`Self::PARAMS`] of its `params`, or why these could not be read; `None` if it has no
+    /// `params`. The caller vouches for both. Where the bytes are at hand only as a whole,
+    /// [`CallMessage::parse`] checks all of it.
     ///
     /// # Errors
     /// If `params` is missing, cannot be read, or has no string `name`.
     pub fn from_params(
         server: Option<&'a str>,
         message: &'a [u8],
-        params: Option<&'a [u8]>,
-        read: impl FnOnce(&'a [u8], [&str; 3]) -> Result<[Option<&'a [u8]>; 3], String>,
+        params: Option<Result<[Option<&'a [u8]>; 3], String>>,
     ) -> Result<Self, CallError> {
         let params = params.ok_or_else(|| CallError("`params` is missing".to_owned()))?;
-        let [name, arguments, task] = read(params, ["name", "arguments", "task"])
-            .map_err(|why| CallError(format!("`params`: {why}")))?;
+        let [name, arguments, task] =
+            params.map_err(|why| CallError(format!("`params`: {why}")))?;
         let tool = name
             .and_then(decode)
             .ok_or_else(|| CallError("`params.name` is not a string".to_owned()))?;

@@ -134,6 +134,7 @@ pub(super) fn judge<'a>(
     scratch.groups.clear();
     let contract_index = match known {
         Some(tool) => {
+            tool.near.touch(tables);
             scratch.groups.extend_from_slice(&tool.link.groups);
             tool.link.contract
         }

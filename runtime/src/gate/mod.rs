@@ -12,6 +12,7 @@ mod eval;
 mod grounds;
 mod hasher;
 mod hidden;
+mod near;
 mod reload;
 mod rows;
 mod scratch;
@@ -190,6 +191,19 @@ impl Gate {
     /// all others that have the same tally. See [`Tally`].
     pub fn share_budgets(&mut self, tally: SharedTally) {
         self.tally = Some(tally);
+    }
+
+    /// Whether a call of that tool would have to wait for others that count their attempts
+    /// in the same tally. Never for tools of which it does not matter how often they are
+    /// called.
+    #[must_use]
+    pub fn waits_for_tally(&self, server: Option<&str>, name: &str) -> bool {
+        let Some(tally) = &self.tally else {
+            return false;
+        };
+        let index = self.names.get(&tool_key(server, name));
+        let known = index.and_then(|&index| self.tools.get(index as usize));
+        known.is_some_and(Tool::is_counted) && tally.lock().is_ok_and(|mut tally| tally.is_busy())
     }
 
     /// A fresh conversation: no budget used, nothing approved, nothing recorded.

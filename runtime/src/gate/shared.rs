@@ -17,6 +17,12 @@ pub trait Tally: fmt::Debug + Send {
     /// Attempts up to the number `after` are known already. Of the others, the times of
     /// the latest `most` matter, now and later.
     fn attempt(&mut self, tool: &str, counts: bool, after: u64, most: usize) -> Option<Tallied>;
+
+    /// Whether somebody else counts just now, so that counting would have to wait. Who can
+    /// wait otherwise than by standing still asks this first.
+    fn is_busy(&mut self) -> bool {
+        false
+    }
 }
 
 /// What is counted of one tool.

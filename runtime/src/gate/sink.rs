@@ -73,19 +73,41 @@ impl SinkPaths<'_> {
         frames: &[Frame],
         last: Step,
     ) -> Result<u32, Corrupt> {
+        let frames = frames.get(1..).unwrap_or_default();
+        // Most keys are a word at the top level, and most sinks are called otherwise: their
+        // first letters tell.
+        let initial = match frames.first().map_or(last, |frame| frame.step) {
+            Step::Key(start, _, false) => arguments.as_bytes().get(start as usize),
+            _ => None,
+        };
         for sink in 0..self.len() {
-            if self.matches(
-                tables,
-                arguments,
-                sink,
-                0,
-                frames.get(1..).unwrap_or_default(),
-                Some(last),
-            )? {
+            if let Some(initial) = initial
+                && self.starts_otherwise(tables, sink, *initial)?
+            {
+                continue;
+            }
+            if self.matches(tables, arguments, sink, 0, frames, Some(last))? {
                 return Ok(sink as u32);
             }
         }
         Ok(NO_SINK)
+    }
+
+    /// Whether a sink's first segment is a name that no reader takes for a key which begins
+    /// with `initial`. `false` says nothing.
+    fn starts_otherwise(
+        &self,
+        tables: &Tables<'_>,
+        sink: usize,
+        initial: u8,
+    ) -> Result<bool, Corrupt> {
+        let Some((name, _)) = self.segment(tables, sink, 0)? else {
+            return Ok(false);
+        };
+        let Some(&first) = name.as_bytes().first() else {
+            return Ok(false);
+        };
+        Ok(first.is_ascii() && initial.is_ascii() && !first.eq_ignore_ascii_case(&initial))
     }
 
     /// Whether segment `segment` and those after it match the remaining steps exactly.
@@ -454,27 +476,25 @@ fn is_trusted(
     destination: &str,
     buffer: &mut String,
 ) -> Result<bool, Corrupt> {
-    let controlled = if destination.is_ascii() {
-        destination.bytes().any(|b| b.is_ascii_control())
-    } else {
-        destination.chars().any(char::is_control)
-    };
-    if controlled {
+    // An address of the simplest kind has no control characters, and no host of its own.
+    let domain = address::pattern_domain(destination);
+    if domain.is_none() && destination.contains(char::is_control) {
         return Ok(false);
     }
     super::eval::fold_ascii(destination, buffer);
     if literals::find(tables, set, LITERAL_FOLDED, buffer.as_bytes())?.is_some() {
         return Ok(true);
     }
-    if set.kinds.get() & (1 << LITERAL_AT_DOMAIN) != 0
-        && let Some(domain) = address::pattern_domain(destination)
-    {
-        super::eval::fold_ascii(domain, buffer);
-        if literals::find(tables, set, LITERAL_AT_DOMAIN, buffer.as_bytes())?.is_some() {
-            return Ok(true);
+    let kinds = set.kinds.get();
+    if let Some(domain) = domain {
+        if kinds & (1 << LITERAL_AT_DOMAIN) == 0 {
+            return Ok(false);
         }
+        super::eval::fold_ascii(domain, buffer);
+        let found = literals::find(tables, set, LITERAL_AT_DOMAIN, buffer.as_bytes())?;
+        return Ok(found.is_some());
     }
-    if set.kinds.get() & (1 << LITERAL_BELOW) != 0 && address::host(destination, buffer).is_ok() {
+    if kinds & (1 << LITERAL_BELOW) != 0 && address::host(destination, buffer).is_ok() {
         let mut rest = buffer.as_str();
         while let Some((label, parent)) = rest.split_once('.') {
             if label.is_empty() {

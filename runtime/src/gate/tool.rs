@@ -1,6 +1,7 @@
 //! Tools as the gate knows them: pinned definitions, and which part of the plan
 //! applies to each. Computed when tools are listed, not when they are called.
 
+use super::near::Near;
 use crate::Label;
 use crate::plan::format::{
     CONTRACT_OUTPUTS, Contract, HeuristicWord, META_HEURISTICS, NONE, OutputLabel, VIEW_CALLS,
@@ -26,6 +27,7 @@ pub(super) struct Tool {
     /// `destructiveHint: true` without `readOnlyHint: true`.
     pub destructive: bool,
     pub link: Link,
+    pub near: Near,
     /// What the heuristics say; only without a contract.
     pub derived: Option<Derived>,
     pub labels: OutputLabels,
@@ -67,6 +69,7 @@ impl Tool {
             digest: definition.digest,
             destructive: is_destructive(definition),
             labels: output_labels(tables, link.contract, heuristics)?,
+            near: Near::of(tables, &link),
             link,
             derived,
         })

@@ -25,23 +25,102 @@ pub fn members<'a, const N: usize>(
 ) -> Result<[Option<&'a [u8]>; N], Malformed> {
     let mut reader = Reader::new(bytes, limits, scratch)?;
     reader.open_object()?;
-    let mut found = [None; N];
-    while let Some(event) = reader.next()? {
-        let Event::Key(key) = event else {
-            // The end of the object; what follows can only be white space.
-            continue;
-        };
-        let offset = reader.token_start();
-        let slot = found
-            .iter_mut()
-            .zip(names)
-            .find(|(_, name)| key.eq_str(name));
-        if slot.is_none() && names.iter().any(|name| folds_to(key, name)) {
-            return Err(MalformedKind::AmbiguousKey.at(offset));
+    let found = named(&mut reader, names, |reader, _| reader.skip_value())?;
+    // Only white space can follow.
+    reader.next()?;
+    found.unambiguous()
+}
+
+/// What [`members_within`] finds.
+#[derive(Clone, Copy, Debug)]
+pub struct Nested<'a, const N: usize, const M: usize> {
+    /// The members of the whole object.
+    pub outer: [Option<&'a [u8]>; N],
+    /// The members of the object in one of these, with offsets from its own start; `None` if
+    /// that member is absent. An error here is one of that object only: it is another value, or
+    /// has an ambiguous key.
+    pub inner: Option<Result<[Option<&'a [u8]>; M], Malformed>>,
+}
+
+/// As [`members`], and in the same pass the members `inner` of the object that stands as the
+/// member `names[within]`.
+///
+/// # Errors
+/// As [`members`] of the whole text.
+pub fn members_within<'a, const N: usize, const M: usize>(
+    bytes: &'a [u8],
+    names: [&str; N],
+    within: usize,
+    inner: [&str; M],
+    limits: &Limits,
+    scratch: &mut Scratch,
+) -> Result<Nested<'a, N, M>, Malformed> {
+    let mut reader = Reader::new(bytes, limits, scratch)?;
+    reader.open_object()?;
+    let mut below = None;
+    let outer = named(&mut reader, names, |reader, slot| {
+        if slot != within || !reader.at_object() {
+            if slot == within {
+                below = Some(Err(MalformedKind::NotAnObject.at(0)));
+            }
+            return reader.skip_value();
         }
-        let value = reader.skip_value()?;
-        if let Some((slot, _)) = slot {
-            *slot = value.map(str::as_bytes);
+        reader.open_object()?;
+        let start = reader.token_start();
+        let found = named(reader, inner, |reader, _| reader.skip_value())?;
+        below = Some(found.unambiguous().map_err(|malformed| Malformed {
+            offset: malformed.offset - start,
+            ..malformed
+        }));
+        Ok(reader.text().get(start..reader.offset()))
+    })?;
+    reader.next()?;
+    Ok(Nested {
+        outer: outer.unambiguous()?,
+        inner: below,
+    })
+}
+
+/// Some members of one object, and the first key that could be taken for one of them.
+struct Named<'a, const N: usize> {
+    values: [Option<&'a [u8]>; N],
+    ambiguous: Option<usize>,
+}
+
+impl<'a, const N: usize> Named<'a, N> {
+    fn unambiguous(self) -> Result<[Option<&'a [u8]>; N], Malformed> {
+        match self.ambiguous {
+            Some(offset) => Err(MalformedKind::AmbiguousKey.at(offset)),
+            None => Ok(self.values),
+        }
+    }
+}
+
+/// Reads the rest of the object that was opened last. `value` reads the value of a wanted
+/// member, given its place among `names`, and returns its text.
+fn named<'a, 's, const N: usize>(
+    reader: &mut Reader<'a, 's>,
+    names: [&str; N],
+    mut value: impl FnMut(&mut Reader<'a, 's>, usize) -> Result<Option<&'a str>, Malformed>,
+) -> Result<Named<'a, N>, Malformed> {
+    let mut found = Named {
+        values: [None; N],
+        ambiguous: None,
+    };
+    while let Some(Event::Key(key)) = reader.next()? {
+        let offset = reader.token_start();
+        let slot = names.iter().position(|name| key.eq_str(name));
+        let text = match slot {
+            Some(slot) => value(reader, slot)?,
+            None => {
+                if found.ambiguous.is_none() && names.iter().any(|name| folds_to(key, name)) {
+                    found.ambiguous = Some(offset);
+                }
+                reader.skip_value()?
+            }
+        };
+        if let Some(place) = slot.and_then(|slot| found.values.get_mut(slot)) {
+            *place = text.map(str::as_bytes);
         }
     }
     Ok(found)
@@ -130,6 +209,39 @@ mod tests {
         );
         assert_eq!(find(r#"{"x":{"ID":1}}"#, ["id"]), Ok([None]));
         assert_eq!(find(r#"{"ids":1}"#, ["id"]), Ok([None]));
+    }
+
+    #[test]
+    fn two_levels_are_read_as_each_by_itself() {
+        for text in [
+            r#"{"method":"m","params":{"name":"x","arguments":{"a":[1]},"z":1},"id":1}"#,
+            r#" { "params" : { "n\u0061me" : "x" } , "method":1 } "#,
+            r#"{"params":{}}"#,
+            r#"{"params":{"Name":1}}"#,
+            r#"{"params":{"Name":1,"name":2,"NAME":3}}"#,
+            r#"{"params":[{"name":1}]}"#,
+            r#"{"params":"name"}"#,
+            r#"{"params":null,"method":2}"#,
+            r#"{"method":2}"#,
+            r#"{"Params":{"name":1}}"#,
+            r#"{"params":{"name":1,"name":2}}"#,
+            r#"{"params":{"name":1}"#,
+            r#"{"params":{"name":1}}x"#,
+            r#"{"params":{"name":{"name":1}},"name":3}"#,
+            "[]",
+        ] {
+            let (names, inner) = (["method", "params"], ["name", "arguments"]);
+            let limits = Limits::default();
+            let mut scratch = Scratch::new(&limits);
+            let both = members_within(text.as_bytes(), names, 1, inner, &limits, &mut scratch);
+            let outer = members(text.as_bytes(), names, &limits, &mut scratch);
+            assert_eq!(both.map(|both| both.outer), outer, "{text}");
+            let (Ok(both), Ok([_, params])) = (both, outer) else {
+                continue;
+            };
+            let apart = params.map(|params| members(params, inner, &limits, &mut scratch));
+            assert_eq!(both.inner, apart, "{text}");
+        }
     }
 
     #[test]

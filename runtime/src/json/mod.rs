@@ -19,10 +19,10 @@ mod text;
 pub use keys::Scratch;
 pub use malformed::{Malformed, MalformedKind};
 pub(crate) use members::folds_to;
-pub use members::members;
+pub use members::{Nested, members, members_within};
 pub use reader::{Event, Reader};
+pub(crate) use text::hash_bytes;
 pub use text::{DecodedChars, Text, hash_str};
-pub(crate) use text::{hash_bytes, tail_word};
 
 /// How much a reader takes before it gives up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 
 use super::text::Text;
 use super::{Limits, Malformed, MalformedKind, Scratch};
+use crate::block::{self, Block};
 use crate::number;
 
 /// One step through a JSON text.
@@ -146,6 +147,11 @@ impl<'a, 's> Reader<'a, 's> {
         Ok(self.text.get(start..self.position))
     }
 
+    /// Whether an object is next, after a key.
+    pub(super) fn at_object(&mut self) -> bool {
+        self.state == State::Value && self.peek() == Some(b'{')
+    }
+
     /// Validates and passes over the rest of the innermost open object or array,
     /// its end included. Does nothing where none is open.
     ///
@@ -196,9 +202,12 @@ impl<'a, 's> Reader<'a, 's> {
 
     /// Reads on until only `depth` containers are open.
     fn finish_to(&mut self, depth: usize) -> Result<(), Malformed> {
-        // Ends: inside a container `next` consumes something or fails.
+        // Ends: inside a container a step consumes something or fails.
         while self.depth() > depth {
-            self.next()?;
+            if let Err(malformed) = self.step() {
+                self.fail(malformed);
+                return Err(malformed);
+            }
         }
         Ok(())
     }
@@ -424,51 +433,11 @@ impl<'a, 's> Reader<'a, 's> {
 }
 
 /// The first quote, backslash or control byte in `bytes` from `at` on, or the end.
-fn find_special(bytes: &[u8], mut at: usize) -> usize {
-    let mut rest = bytes.get(at..).unwrap_or_default();
-    loop {
-        // Most strings are short: a few words first.
-        for _ in 0..4 {
-            let Some((word, tail)) = rest.split_first_chunk::<8>() else {
-                let end = rest.iter().position(|&byte| is_special(byte));
-                return at + end.unwrap_or(rest.len());
-            };
-            let hits = special_bytes(u64::from_le_bytes(*word));
-            if hits != 0 {
-                return at + (hits.trailing_zeros() / 8) as usize;
-            }
-            at += 8;
-            rest = tail;
-        }
-        // Then blocks, which compile to vector instructions; words find the place.
-        while let Some((block, tail)) = rest.split_first_chunk::<32>() {
-            if block
-                .iter()
-                .fold(false, |any, &byte| any | is_special(byte))
-            {
-                break;
-            }
-            at += 32;
-            rest = tail;
-        }
-    }
-}
-
-const fn is_special(byte: u8) -> bool {
-    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
-}
-
-/// Sets the high bit of each special byte of `word`. Bytes above a special one may
-/// be marked wrongly (a borrow runs upwards), so only the lowest mark counts.
-const fn special_bytes(word: u64) -> u64 {
-    const ONES: u64 = u64::MAX / 0xFF;
-    const HIGH: u64 = ONES << 7;
-    let quote = word ^ (ONES * b'"' as u64);
-    let backslash = word ^ (ONES * b'\\' as u64);
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    let quote = quote.wrapping_sub(ONES) & !quote;
-    let backslash = backslash.wrapping_sub(ONES) & !backslash;
-    (control | quote | backslash) & HIGH
+#[inline(always)]
+fn find_special(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let special = |block: Block| block.within(0, 0x1f) | block.is(b'"') | block.is(b'\\');
+    at + block::find(rest, special).unwrap_or(rest.len())
 }
 
 #[cfg(test)]
@@ -485,7 +454,8 @@ mod tests {
                         if let Some(slot) = bytes.get_mut(place) {
                             *slot = byte;
                         }
-                        let expected = bytes.iter().position(|&b| is_special(b));
+                        let special = |b: &u8| *b < 0x20 || matches!(b, b'"' | b'\\');
+                        let expected = bytes.iter().position(special);
                         assert_eq!(find_special(&bytes, 0), expected.unwrap_or(len));
                     }
                 }

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use crate::block::tail_word;
 use memchr::memchr;
 
 /// What stands between the quotes of a JSON string, already validated.
@@ -175,19 +176,6 @@ pub(crate) fn hash_bytes(seed: u64, bytes: &[u8]) -> u64 {
         state = mix(state ^ u64::from_le_bytes(*word));
     }
     finish(state, tail_word(tail), bytes.len() as u64)
-}
-
-/// Up to seven bytes as a little-endian word, the missing ones zero.
-pub(crate) fn tail_word(tail: &[u8]) -> u64 {
-    // From four bytes up two overlapping reads do; what overlaps is the same.
-    if let (Some(first), Some(last)) = (tail.first_chunk::<4>(), tail.last_chunk::<4>()) {
-        let shift = (tail.len() - 4) * 8;
-        return u64::from(u32::from_le_bytes(*first))
-            | (u64::from(u32::from_le_bytes(*last)) << shift);
-    }
-    tail.iter()
-        .rev()
-        .fold(0, |word, &byte| (word << 8) | u64::from(byte))
 }
 
 /// The length goes in last, so that trailing zero bytes count.

@@ -8,7 +8,8 @@ mod resolved;
 
 pub use resolved::within_resolved;
 
-use crate::text::{canonical, canonical_with_nul, find_odd, is_space};
+use crate::block::{self, Block};
+use crate::text::{canonical, canonical_with_nul, is_space};
 use std::borrow::Cow;
 use std::cell::RefCell;
 
@@ -80,12 +81,12 @@ fn within_every_reading(value: &str, prefix: &str) -> bool {
 /// Whether every reader takes an absolute path for the same components: printable ASCII
 /// without spaces, and nothing in it that decodes, separates or collapses.
 fn is_simple(path: &str) -> bool {
-    let odd = |byte: u8, next: u8| {
-        let marks = (byte == b'%') | (byte == b'\\') | (byte == b'~') | (byte == b':');
-        let collapses = (byte == b'/') & ((next == b'/') | (next == b'.'));
-        !(b'!'..=b'~').contains(&byte) | marks | collapses
+    let odd = |block: Block, next: Block| {
+        let marks = block.is(b'%') | block.is(b'\\') | block.is(b'~') | block.is(b':');
+        let collapses = block.is(b'/') & (next.is(b'/') | next.is(b'.'));
+        !block.within(b'!', b'~') | marks | collapses
     };
-    path.starts_with('/') && find_odd(path.as_bytes(), odd).is_none()
+    path.starts_with('/') && block::find_pair(path.as_bytes(), odd).is_none()
 }
 
 /// Whether *some* plausible reading of `value` lies in `prefix`: the question of a rule

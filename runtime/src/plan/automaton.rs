@@ -378,6 +378,19 @@ impl<'p> Automaton<'p> {
         }
     }
 
+    /// The bytes of the prefilter, if any, and of the automaton that `reference` names.
+    pub(crate) fn bytes(reference: &AutomatonRef, bytes: &'p [u8]) -> Option<[&'p [u8]; 2]> {
+        let of = |start: U32, length: U32| {
+            let start = start.get() as usize;
+            bytes.get(start..start.checked_add(length.get() as usize)?)
+        };
+        let prefilter = &reference.prefilter;
+        Some([
+            of(prefilter.start, prefilter.length)?,
+            of(reference.start, reference.length)?,
+        ])
+    }
+
     /// The prefilter that `reference` names, if any.
     pub(crate) fn prefilter(
         reference: &AutomatonRef,

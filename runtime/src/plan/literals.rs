@@ -4,7 +4,7 @@
 
 use super::format::{LITERAL_NULL, LiteralSet, LiteralSlot, NONE, Range};
 use super::{Corrupt, Tables, slice};
-use crate::json::tail_word;
+use crate::block::tail_word;
 
 /// The hash of a key. Not keyed: only the policy's author chooses what is stored, and
 /// a probe costs at most one pass over the slots that author filled.

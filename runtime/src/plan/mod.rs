@@ -201,6 +201,8 @@ pub fn digest_of(bytes: &[u8]) -> [u8; 32] {
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "each field is the section of the same name")]
 pub struct Tables<'p> {
+    /// The whole plan.
+    pub bytes: &'p [u8],
     pub strings: &'p str,
     pub meta: &'p [Meta],
     pub files: &'p [Str],
@@ -255,6 +257,7 @@ impl<'p> Tables<'p> {
         }
         let section = |section| section_of(bytes, sections, section);
         Self {
+            bytes,
             // The loader refuses a plan whose strings are no text, too.
             strings: std::str::from_utf8(section(Section::Strings)).unwrap_or_default(),
             meta: records(section(Section::Meta)),

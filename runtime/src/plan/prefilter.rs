@@ -6,7 +6,7 @@
 //! "perhaps" too often, but never "no" wrongly. Linear, and allocates nothing.
 
 use super::format::{NEEDLE_BYTES, Needle, PREFILTER_ASCII_ONLY, PrefilterHeader};
-use crate::text::padded;
+use crate::block;
 use zerocopy::FromBytes;
 
 /// A prefilter, read in place.
@@ -16,10 +16,8 @@ pub struct Prefilter<'p> {
     needles: &'p [Needle],
 }
 
-/// Places that are looked at together.
-const BLOCK: usize = 32;
 /// Bytes that all needles are looked for in before the next ones are read.
-const PIECE: usize = 16 * BLOCK;
+const PIECE: usize = 512;
 
 impl<'p> Prefilter<'p> {
     /// Reads a prefilter. Checks lengths only; [`Self::validate`] checks contents.
@@ -54,13 +52,7 @@ impl<'p> Prefilter<'p> {
         let mut at = 0;
         loop {
             let end = text.len().min(at + PIECE);
-            let piece = text.get(at..end).unwrap_or_default();
-            let next = text.get(at + 1..text.len().min(end + 1));
-            let next = next.unwrap_or_default();
-            let found = |needle: &Needle| {
-                rare_bytes_stand(needle, piece, next) && stands_in(needle, text, at, end)
-            };
-            if self.needles.iter().any(found) {
+            if self.needles.iter().any(|n| stands_in(n, text, at, end)) {
                 return true;
             }
             if end == text.len() {
@@ -71,44 +63,18 @@ impl<'p> Prefilter<'p> {
     }
 }
 
-/// Whether the rare bytes of a needle stand in `piece`; `next` is one byte further.
-fn rare_bytes_stand(needle: &Needle, piece: &[u8], next: &[u8]) -> bool {
+/// Whether a whole needle stands in `text`, its first rare byte from `at` on, before `end`.
+#[inline(always)]
+fn stands_in(needle: &Needle, text: &[u8], at: usize, end: usize) -> bool {
     let [first, second] = needle.pair;
     let [fold_first, fold_second] = needle.pair_fold;
-    // Written so that it compiles to vector instructions, with the needle's bytes in
-    // registers. Leaving at the first hit keeps the compiler from taking many blocks at
-    // once, which costs short texts more than it gains long ones.
-    let any = |block: &[u8; BLOCK], next: &[u8; BLOCK]| {
-        let mut hits = [0; BLOCK];
-        for ((hit, a), b) in hits.iter_mut().zip(block).zip(next) {
-            *hit = u8::from(a | fold_first == first) & u8::from(b | fold_second == second);
-        }
-        hits != [0; BLOCK]
-    };
-    let (blocks, _) = piece.as_chunks::<BLOCK>();
-    let (nexts, _) = next.as_chunks::<BLOCK>();
-    let mut pairs = blocks.iter().zip(nexts);
-    if pairs.any(|(block, next)| any(block, next)) {
-        return true;
-    }
-    // The rest of a longer piece is looked at together with bytes before it, which costs
-    // less than a copy. A pair is lost only where there is no next byte: at the very end.
-    let pairs = piece.get(..next.len()).unwrap_or_default();
-    if let (Some(block), Some(next)) = (pairs.last_chunk(), next.last_chunk()) {
-        return any(block, next);
-    }
-    let block = padded(pairs);
-    let next = padded(next);
-    any(&block, &next)
-}
-
-/// Whether a whole needle stands in `text`, its rare bytes from `at` on, before `end`.
-#[cold]
-fn stands_in(needle: &Needle, text: &[u8], at: usize, end: usize) -> bool {
-    let places = text.get(at..end).unwrap_or_default().iter().zip(at..);
-    places
-        .filter(|(byte, _)| **byte | needle.pair_fold[0] == needle.pair[0])
-        .any(|(_, place)| stands(needle, text, place))
+    // The second may stand in the next piece.
+    let piece = text.get(at..text.len().min(end + 1)).unwrap_or_default();
+    block::any_pair(
+        piece,
+        |block, next| block.or(fold_first).is(first) & next.or(fold_second).is(second),
+        |place| stands(needle, text, at + place),
+    )
 }
 
 /// Whether `needle` stands in `text` with its rare bytes at `place`.

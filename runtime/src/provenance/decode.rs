@@ -3,7 +3,7 @@
 //! An agent reads these as easily as plain text, so what they say is recorded as
 //! well. Works on text as received; case still matters here.
 
-use crate::text::places;
+use crate::block::{Block, Flags, places};
 
 /// Shorter runs cannot hide a destination and are mostly words.
 const MIN_RUN: usize = 16;
@@ -29,7 +29,7 @@ fn spelt_out(text: &str) -> Option<String> {
     let has = |word: &[u8]| {
         // Spaces are everywhere; the letter behind one is not.
         let letter = word.get(1).copied().unwrap_or(b' ');
-        let mut letters = places(bytes, |byte| byte | 0x20 == letter);
+        let mut letters = places(bytes, |block| block.or(0x20).is(letter));
         letters.any(|at| {
             let start = at.wrapping_sub(1);
             let here = bytes.get(start..).and_then(|rest| rest.get(..word.len()));
@@ -38,7 +38,7 @@ fn spelt_out(text: &str) -> Option<String> {
     };
     let bare = has(b" dot ") && has(b" at ");
     let bracketed = || {
-        let closing = |b: u8| (b == b')') | (b == b']') | (b == b'}') | (b == b'>');
+        let closing = |b: Block| b.is(b')') | b.is(b']') | b.is(b'}') | b.is(b'>');
         places(bytes, closing).any(|at| {
             let before = text.get(..at).unwrap_or_default().trim_end().as_bytes();
             let ends = |word: &[u8]| {
@@ -114,11 +114,12 @@ const fn sextet(byte: u8) -> Option<u32> {
     } as u32)
 }
 
-/// Whether [`sextet`] knows the byte, without a branch.
-const fn in_alphabet(byte: u8) -> bool {
-    let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
-    let digit = byte.wrapping_sub(b'0') < 10;
-    letter | digit | (byte == b'+') | (byte == b'-') | (byte == b'/') | (byte == b'_')
+/// The bytes that [`sextet`] knows.
+#[inline(always)]
+fn in_alphabet(block: Block) -> Flags {
+    let letter = block.or(0x20).within(b'a', b'z');
+    let sign = block.is(b'+') | block.is(b'-') | block.is(b'/') | block.is(b'_');
+    letter | block.within(b'0', b'9') | sign
 }
 
 /// Decodes base64 in the standard or the URL alphabet, padded or not; white space
@@ -155,7 +156,7 @@ fn base64_runs(text: &str, each: &mut impl FnMut(String)) {
     let (mut joined_from, mut lines) = (0, 0);
     let mut joined_to = 0;
     let mut start = 0;
-    for end in places(bytes, |byte| !in_alphabet(byte)).chain([bytes.len()]) {
+    for end in places(bytes, |block| !in_alphabet(block)).chain([bytes.len()]) {
         let run = start..end;
         start = end + 1;
         if run.is_empty() {
@@ -300,7 +301,8 @@ mod tests {
     #[test]
     fn the_alphabet_is_what_is_decoded() {
         for byte in 0..=u8::MAX {
-            assert_eq!(in_alphabet(byte), sextet(byte).is_some(), "{byte}");
+            let known = in_alphabet(Block::of(&[byte; 16])).mask() != 0;
+            assert_eq!(known, sextet(byte).is_some(), "{byte}");
         }
     }
 

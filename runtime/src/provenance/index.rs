@@ -13,7 +13,7 @@ use super::lists::Lists;
 use super::store::{Hit, Mark};
 use crate::Label;
 use crate::address::{TokenKind, token_stands_at};
-use crate::text::places;
+use crate::block::places;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 
@@ -166,6 +166,20 @@ impl Hasher {
     }
 }
 
+/// Places in memory that are asked for together, so that one is not waited for after the
+/// other.
+const TOGETHER: usize = 24;
+
+/// Takes the next few items, as many as there is room for. None: there are no more.
+fn next_few<'r, T>(items: &mut impl Iterator<Item = T>, room: &'r mut [T; TOGETHER]) -> &'r [T] {
+    let taken = room
+        .iter_mut()
+        .zip(items)
+        .map(|(place, item)| *place = item);
+    let count = taken.count();
+    room.get(..count).unwrap_or_default()
+}
+
 /// The hash of a part of the text that `row` is of.
 fn part_hash(row: &[(u64, u64)], start: usize, end: usize) -> Option<u64> {
     let (before, _) = *row.get(start)?;
@@ -239,32 +253,31 @@ impl Index {
                 Some((at, self.hasher.spread(hash, *len)))
             })
         });
+        let (mut heads_room, mut parts_room) = ([(0, 0); TOGETHER], [(0, 0, 0); TOGETHER]);
         loop {
-            // Some at a time, so that one need not wait for the other's place in memory.
-            let mut some = [(0, 0); 24];
-            let count = some
-                .iter_mut()
-                .zip(&mut heads)
-                .map(|(to, head)| *to = head)
-                .count();
-            let some = some.get(..count).unwrap_or_default();
+            let some = next_few(&mut heads, &mut heads_room);
             if some.is_empty() {
                 break;
             }
             for generation in &self.generations {
                 generation.lengths.touch(some.iter().map(|(_, head)| *head));
-            }
-            for (at, head) in some.iter().copied() {
-                for generation in &self.generations {
-                    for len in generation.lengths.all(head) {
+                let mut parts = some.iter().flat_map(|&(at, head)| {
+                    let lengths = generation.lengths.all(head);
+                    lengths.filter_map(move |len| {
                         let end = at + len as usize;
-                        if joins(Some(end)) {
-                            continue;
-                        }
-                        let Some(hash) = part_hash(row, at, end) else {
-                            continue;
-                        };
-                        let hash = self.hasher.spread(hash, 0);
+                        let hash = part_hash(row, at, end).filter(|_| !joins(Some(end)))?;
+                        Some((at, end, self.hasher.spread(hash, 0)))
+                    })
+                });
+                loop {
+                    let few = next_few(&mut parts, &mut parts_room);
+                    if few.is_empty() {
+                        break;
+                    }
+                    generation
+                        .tokens
+                        .touch(few.iter().map(|(_, _, hash)| *hash));
+                    for &(at, end, hash) in few {
                         let part = bytes.get(at..end).unwrap_or_default();
                         generation.note(hash, part, found, |shape| match shape {
                             Shape::Token(kind) => token_stands_at(kind, text, at, end),
@@ -415,7 +428,7 @@ pub(super) fn digits(text: &str, buffer: &mut String, mut each: impl FnMut(&str)
         }
     };
     let bytes = text.as_bytes();
-    let mut starts = places(bytes, |b| b.is_ascii_digit());
+    let mut starts = places(bytes, |b| b.within(b'0', b'9'));
     let mut at = 0;
     while at <= bytes.len() {
         if buffer.is_empty() {

@@ -318,8 +318,8 @@ const TOGETHER: usize = 16;
 /// some sequences, which are waited for together, before any is asked for more.
 fn live_in(wides: &[Box<[u64]>], coarse: &[u64], bits: u32) -> [u64; TOGETHER] {
     let mut all = [u64::MAX; TOGETHER];
-    for some in coarse.chunks(4) {
-        let mut rows_of = [(0, 0); 4];
+    for some in coarse.chunks(3) {
+        let mut rows_of = [(0, 0); 3];
         for (rows_of, hash) in rows_of.iter_mut().zip(some) {
             *rows_of = rows(*hash, bits);
         }

@@ -8,16 +8,16 @@
 //! allocate once the buffer has grown.
 
 mod canonical;
-mod places;
 mod quoted;
 mod skeleton;
 
 pub(crate) use canonical::canonical_with_nul;
 pub use canonical::{canonical, fold, is_canonical_fast};
-pub(crate) use places::places;
 pub use quoted::{Quoted, quote};
 pub(crate) use quoted::{has_hidden, quoted};
 pub use skeleton::skeleton;
+
+use crate::block::{self, Block, Flags};
 
 /// Whether `c` is white space to any of the readers a value may meet.
 ///
@@ -79,73 +79,26 @@ pub fn is_plain(input: &str) -> bool {
 /// The length of the longest start of `text` that is printable ASCII without two spaces
 /// in a row.
 fn even_run(text: &str) -> usize {
-    run_of(text.as_bytes(), |byte| (b' '..=b'~').contains(&byte))
+    run_of(text.as_bytes(), printable)
+}
+
+/// The printable characters of ASCII.
+#[inline(always)]
+pub(crate) fn printable(block: Block) -> Flags {
+    block.within(b' ', b'~')
 }
 
 /// The length of the longest start of `bytes` whose bytes are all `even`, without two
 /// spaces in a row.
-pub(crate) fn run_of(bytes: &[u8], even: impl Fn(u8) -> bool) -> usize {
-    let odd = |byte: u8, next: u8| !even(byte) | ((byte == b' ') & (next == b' '));
-    match find_odd(bytes, odd) {
+#[inline(always)]
+pub(crate) fn run_of(bytes: &[u8], even: impl Fn(Block) -> Flags) -> usize {
+    let odd = |block: Block, next: Block| !even(block) | (block.is(b' ') & next.is(b' '));
+    match block::find_pair(bytes, odd) {
         // The second of two spaces is the odd one.
-        Some(at) if bytes.get(at) == Some(&b' ') && even(b' ') => at + 1,
+        Some(at) if bytes.get(at) == Some(&b' ') => at + 1,
         Some(at) => at,
         None => bytes.len(),
     }
-}
-
-/// The first byte that is `odd`, which is also told the byte after it; past the end
-/// stands an `a`. Compiles to vector instructions as long as `odd` has no branches.
-pub(crate) fn find_odd(bytes: &[u8], odd: impl Fn(u8, u8) -> bool) -> Option<usize> {
-    const BLOCK: usize = 32;
-    let find = |block: &[u8; BLOCK], next: &[u8; BLOCK]| -> Option<usize> {
-        let mut flags = [0_u8; BLOCK];
-        for ((flag, &byte), &next) in flags.iter_mut().zip(block).zip(next) {
-            *flag = u8::from(odd(byte, next));
-        }
-        let (words, _) = flags.as_chunks::<8>();
-        words.iter().zip(0..).find_map(|(word, index)| {
-            let word = u64::from_le_bytes(*word);
-            (word != 0).then(|| index * 8 + (word.trailing_zeros() / 8) as usize)
-        })
-    };
-    let mut at = 0;
-    let mut rest = bytes;
-    while let Some((block, tail)) = rest.split_first_chunk::<BLOCK>() {
-        let Some(next) = rest.get(1..).and_then(|next| next.first_chunk::<BLOCK>()) else {
-            break;
-        };
-        if let Some(offset) = find(block, next) {
-            return Some(at + offset);
-        }
-        at += BLOCK;
-        rest = tail;
-    }
-    // What is left of a longer text is looked at together with bytes before it, which
-    // costs less than a copy.
-    let last = bytes.last_chunk::<BLOCK>();
-    let before = bytes.split_last().and_then(|(_, rest)| rest.last_chunk());
-    if let (Some(next), Some(block), Some(&byte)) = (last, before, bytes.last()) {
-        let start = bytes.len() - BLOCK - 1;
-        let end = bytes.len() - 1;
-        return find(block, next)
-            .map(|offset| start + offset)
-            .or_else(|| odd(byte, b'a').then_some(end));
-    }
-    let block = padded::<BLOCK>(rest);
-    let next = padded::<BLOCK>(rest.get(1..).unwrap_or_default());
-    find(&block, &next)
-        .filter(|offset| *offset < rest.len())
-        .map(|offset| at + offset)
-}
-
-/// At most `N` bytes, and `a` after them.
-pub(crate) fn padded<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    let mut block = [b'a'; N];
-    if let Some(slot) = block.get_mut(..bytes.len()) {
-        slot.copy_from_slice(bytes);
-    }
-    block
 }
 
 /// Whether `c` is invisible in most fonts: it is left out of the canonical form
@@ -216,6 +169,7 @@ mod tests {
             let slow = (0..bytes.len()).find(|&at| {
                 !even(bytes[at]) || (at > 0 && bytes[at] == b' ' && bytes[at - 1] == b' ')
             });
+            let even = |block: Block| printable(block) & !block.is(b'%');
             prop_assert_eq!(run_of(bytes, even), slow.unwrap_or(bytes.len()));
         }
 

@@ -199,7 +199,11 @@ fn verify(log: &Path, anchors: &[String], json: bool) -> Outcome {
     if code == 0 {
         writeln!(
             stdout,
-            "\u{1b}[32mclean\u{1b}[0m: {lines} lines in {files} files are as they were written"
+            "\u{1b}[32mclean\u{1b}[0m: {} in {} {} as {} written",
+            stats::count(lines, "line"),
+            stats::count(files as u64, "file"),
+            if lines == 1 { "is" } else { "are" },
+            if lines == 1 { "it was" } else { "they were" },
         )?;
     }
     if let (0, Some(anchor)) = (code, &report.anchor) {

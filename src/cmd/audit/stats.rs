@@ -135,8 +135,10 @@ impl Stats {
         }
         writeln!(
             out,
-            "{} lines about {} calls in {} conversations",
-            printed.lines, printed.calls, printed.conversations
+            "{} about {} in {}",
+            count(printed.lines, "line"),
+            count(printed.calls as u64, "call"),
+            count(printed.conversations as u64, "conversation")
         )?;
         if let (Some(first), Some(last)) = (printed.first, printed.last) {
             writeln!(out, "from {} to {}", escape(first), escape(last))?;
@@ -157,6 +159,12 @@ impl Stats {
             "\ntime from a call to its line: median {median} µs, 99 % within {p99} µs, longest {max} µs"
         )
     }
+}
+
+/// "1 call", "2 calls".
+pub(super) fn count(number: u64, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
 }
 
 fn table(out: &mut impl Write, what: &str, counts: &BTreeMap<String, u64>) -> io::Result<()> {

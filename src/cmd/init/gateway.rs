@@ -2,6 +2,7 @@
 
 use super::{absolute, push};
 use crate::clients::{Document, Entry, Launch, file};
+use crate::source;
 use bouncer_compiler::diagnostic::escape;
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -80,14 +81,19 @@ pub fn replace(
     let name = free_name(document, first);
     let policy = file::beside(path, POLICY);
     let mut text = String::from(
-        "# The servers behind the gateway, as they stood in the client's configuration. Rules and\n\
-         # contracts of your own go here as well; without any, the built-in packs decide.\n\
+        "# The servers behind the gateway, as they stood in the client's configuration. Below them\n\
+         # stands what decides beside the built-in packs; rules and contracts of your own go here as well.\n\
          version: 1\nservers:\n",
     );
     for entry in entries {
         let launch = entry.launch().ok_or("an entry starts no server")?;
         server(&mut text, &entry.name, &servable(launch)?);
         document.remove(entry)?;
+    }
+    text.push('\n');
+    for line in source::DEFAULT.lines().skip_while(|line| *line != "rules:") {
+        text.push_str(line);
+        text.push('\n');
     }
     // What an earlier `init` wrote, and nobody changed, is as good as new.
     if policy.exists() && std::fs::read_to_string(&policy).ok().as_ref() != Some(&text) {

@@ -116,7 +116,7 @@ pub(super) fn explain(args: &WhyArgs, tool: &str) -> Result<Explanation, Failure
             (plan, Some(compiled.policy))
         }
     };
-    source::warn_without_server(&plan, scene.server.as_deref());
+    source::warn_without_server(&plan, scene.server.as_deref(), Some(tool));
     let answer = scene.judge(plan.clone(), |_| {});
     let mut explanation = Explanation {
         call: CallName {

@@ -167,7 +167,7 @@ export function mount(main, { say }) {
       actions.remove();
       foot.querySelector(".hint")?.remove();
       const where = own ? "here" : "elsewhere";
-      const what = known.status === "expired" ? "Expired: nobody decided in time" : `${WORDS[known.status] ?? known.status}${known.lasting ? " for the conversation" : ""}, ${where}`;
+      const what = known.status === "expired" ? "Expired: nobody decided in time" : `${WORDS[known.status] ?? known.status}${known.status !== "denied" && lasts({ ...record, ...known }) ? " for the conversation" : ""}, ${where}`;
       outcome.replaceChildren(show(what));
       outcome.hidden = false;
       lapses.textContent = "";
@@ -195,13 +195,18 @@ export function mount(main, { say }) {
     section.hidden = records.length === 0;
     const held = section.contains(document.activeElement) ? document.activeElement.dataset.id : null;
     const items = records.map((record) => {
-      const word = back ? (record.lasting ? "for the conversation" : "once") : WORDS[record.status];
+      const word = back ? (lasts(record) ? "for the conversation" : "once") : WORDS[record.status];
       const used = record.lasting ? `, used ${record.uses} ${record.uses === 1 ? "time" : "times"}` : "";
       const take = back && el("button", { type: "button", class: "no small", "data-id": record.id, "data-decides": true, onclick: () => post("/api/approvals", { id: record.id, choice: "deny" }).then(() => say("taken back"), (error) => say(error.message)) }, "Take back");
       return el("li", { class: record.status }, el("span", { class: "what" }, show(`${record.server ? `${record.server} › ` : ""}${record.tool}`)), " ", el("span", { class: "dim" }, record.destination ? ["to ", show(record.destination)] : el("code", {}, show((record.arguments ?? "").slice(0, 120)))), " ", el("span", { class: "word" }, `${word}${used}`), " ", el("a", { href: `#log?approval=${encodeURIComponent(record.id)}` }, show(record.id)), take && [" ", take]);
     });
     section.replaceChildren(el("h2", { id }, title), el("ul", { class: "rows" }, items));
     if (held) section.querySelector(`[data-id="${CSS.escape(held)}"]`)?.focus();
+  }
+
+  // A destination is vouched for as long as its conversation lasts, however it was approved.
+  function lasts(record) {
+    return record.lasting || (record.destination ?? null) !== null;
   }
 
   // Keys only move the focus: nothing is approved by one.

@@ -10,6 +10,8 @@ use std::path::PathBuf;
 pub enum StoreError {
     /// The file or its directory.
     File(PathBuf, io::Error),
+    /// It was removed or replaced, and cannot be opened anew.
+    Gone(PathBuf),
     /// The database: locked for too long, damaged, or not a database.
     Database(rusqlite::Error),
     /// The file was written by another version of this program.
@@ -28,6 +30,11 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path, error) => write!(f, "`{}`: {error}", path.display()),
+            Self::Gone(path) => write!(
+                f,
+                "`{}` was removed or replaced while it was in use",
+                path.display()
+            ),
             Self::Database(error) => write!(f, "the approvals cannot be read or written: {error}"),
             Self::Version(version) => write!(
                 f,

@@ -15,6 +15,7 @@ mod store;
 
 pub use error::{DecideError, StoreError};
 pub use record::{Key, Record, Request, Status, Subject};
+pub(super) use store::identity;
 pub use store::{Choice, Lifetimes, Store, write_ahead};
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ impl Seal {
     }
 
     fn read(path: &Path) -> io::Result<Self> {
-        let bytes = fs::read(path)?;
+        let bytes = bouncer_runtime::private::read(path)?;
         let key = <[u8; 32]>::try_from(bytes).map_err(|_| {
             io::Error::new(
                 io::ErrorKind::InvalidData,

@@ -1,5 +1,6 @@
 //! The store itself: one SQLite file, one short transaction for every change.
 
+use super::super::log::{note, visible};
 use super::error::{DecideError, StoreError};
 use super::moments;
 use super::record::{Key, LASTING, Record, Request, Status, Subject};
@@ -10,6 +11,8 @@ use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, Transaction,
     TransactionBehavior, params,
 };
+use std::cell::{Ref, RefCell};
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -101,11 +104,21 @@ pub enum Choice {
 /// The requests and approvals of all processes that open the same file.
 #[derive(Debug)]
 pub struct Store {
-    connection: Connection,
-    seal: Seal,
+    path: PathBuf,
+    /// `None` only where the file was removed or replaced, and could not be opened anew.
+    opened: RefCell<Option<Opened>>,
     lifetimes: Lifetimes,
     clock: fn() -> i64,
     moment: fn() -> Moment,
+}
+
+/// The file as it was opened.
+#[derive(Debug)]
+struct Opened {
+    connection: Connection,
+    seal: Seal,
+    /// Which file it is, whatever its name is by now.
+    id: (u64, u64),
 }
 
 fn wall_clock() -> i64 {
@@ -154,32 +167,43 @@ impl Store {
         clock: fn() -> i64,
         moment: fn() -> Moment,
     ) -> Result<Self, StoreError> {
+        // Seen from elsewhere it would be another file.
         let file = |error| StoreError::File(path.to_owned(), error);
-        if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
-            private_directory(directory).map_err(file)?;
-        }
-        // SQLite gives its side files the mode of this one.
-        drop(private_file(path).map_err(file)?);
-        let key_path = path.with_extension("key");
-        let seal = Seal::open(&key_path).map_err(|error| StoreError::File(key_path, error))?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(BUSY)?;
-        connection.pragma_update(None, "trusted_schema", false)?;
-        connection.pragma_update(None, "cell_size_check", true)?;
-        write_ahead(&connection)?;
-        // What was used stays used after a power cut.
-        connection.pragma_update(None, "synchronous", "full")?;
-        let store = Self {
-            connection,
-            seal,
+        let path = std::path::absolute(path).map_err(file)?;
+        let opened = Opened::new(&path)?;
+        Ok(Self {
+            opened: RefCell::new(Some(opened)),
+            path,
             lifetimes,
             clock,
             moment,
-        };
-        store.create()?;
-        store.connection.execute_batch(moments::TABLE)?;
-        Ok(store)
+        })
+    }
+
+    /// The file that is under the store's name. One that was removed or replaced while it
+    /// was in use is left: nobody else would see what is written there. What it held is not
+    /// carried over, so that nothing counts as approved that a human does not find in the
+    /// store.
+    fn opened(&self) -> Result<Ref<'_, Opened>, StoreError> {
+        let held = self.opened.try_borrow_mut();
+        // While it is in use here it stays the one that it is.
+        if let Ok(mut held) = held
+            && !held.as_ref().is_some_and(|held| held.is_at(&self.path))
+        {
+            let first = held.is_some();
+            // The old one lets go first: both would have the same side files.
+            *held = None;
+            if first {
+                let path = self.path.display().to_string();
+                note(format_args!(
+                    "the approvals in `{}` were removed or replaced: what was asked and approved there does not hold any more",
+                    visible(&path)
+                ));
+            }
+            *held = Some(Opened::new(&self.path)?);
+        }
+        let held = Ref::filter_map(self.opened.borrow(), Option::as_ref);
+        held.map_err(|_| StoreError::Gone(self.path.clone()))
     }
 
     /// `~/.bouncer/approvals.db`, if there is a home directory.
@@ -187,27 +211,6 @@ impl Store {
     pub fn default_path() -> Option<PathBuf> {
         let home = std::env::var_os("HOME").filter(|home| !home.is_empty())?;
         Some(Path::new(&home).join(".bouncer").join("approvals.db"))
-    }
-
-    fn create(&self) -> Result<(), StoreError> {
-        let transaction = self.begin()?;
-        let version: i64 =
-            transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        match version {
-            FORMAT => return Ok(()),
-            0 => transaction.execute_batch(SCHEMA)?,
-            1 => {}
-            other => return Err(StoreError::Version(other)),
-        }
-        transaction.execute_batch(SECOND)?;
-        transaction.pragma_update(None, "user_version", FORMAT)?;
-        Ok(transaction.commit()?)
-    }
-
-    /// A transaction that nobody else writes in.
-    fn begin(&self) -> Result<Transaction<'_>, StoreError> {
-        let immediate = TransactionBehavior::Immediate;
-        Ok(Transaction::new_unchecked(&self.connection, immediate)?)
     }
 
     /// Puts a request to humans, unless the same one waits already. Returns its id.
@@ -218,7 +221,8 @@ impl Store {
     pub fn ask(&self, request: &Request<'_>) -> Result<String, StoreError> {
         let key = request.key()?;
         let now = (self.clock)();
-        let transaction = self.begin()?;
+        let opened = self.opened()?;
+        let transaction = opened.begin()?;
         // What is over makes room; a clock that went back must not revive it.
         transaction.execute(
             "UPDATE request SET status = 'expired'
@@ -345,7 +349,8 @@ impl Store {
         wanted: &str,
         key: &Key,
     ) -> Result<Option<String>, StoreError> {
-        let found = self
+        let opened = self.opened()?;
+        let found = opened
             .connection
             .query_row(sql, params, |row| {
                 Ok((
@@ -362,10 +367,10 @@ impl Store {
             let (seal, decided) = (seal?, decided?);
             let holds =
                 status == wanted && decided <= now.saturating_add(SLACK_MS) && now < expires;
-            (holds && self.seal.is(&seal, &id, key, decided, expires)).then_some(id)
+            (holds && opened.seal.is(&seal, &id, key, decided, expires)).then_some(id)
         });
         match found {
-            Some(id) if moments::holds(&self.connection, &id, &(self.moment)())? => Ok(Some(id)),
+            Some(id) if moments::holds(&opened.connection, &id, &(self.moment)())? => Ok(Some(id)),
             _ => Ok(None),
         }
     }
@@ -377,7 +382,8 @@ impl Store {
     /// If the store cannot be used; the approval must then count as not taken.
     pub fn take(&self, id: &str, key: &Key) -> Result<bool, StoreError> {
         let now = (self.clock)();
-        let transaction = self.begin()?;
+        let opened = self.opened()?;
+        let transaction = opened.begin()?;
         if !moments::holds(&transaction, id, &(self.moment)())? {
             return Ok(false);
         }
@@ -397,7 +403,8 @@ impl Store {
     /// If the store cannot be used; the approval must then count as not held.
     pub fn use_lasting(&self, id: &str, key: &Key, conversation: &str) -> Result<bool, StoreError> {
         let now = (self.clock)();
-        let transaction = self.begin()?;
+        let opened = self.opened()?;
+        let transaction = opened.begin()?;
         if !moments::holds(&transaction, id, &(self.moment)())? {
             return Ok(false);
         }
@@ -416,7 +423,8 @@ impl Store {
     /// # Errors
     /// If the store cannot be used; nobody else has a conversation of that name.
     pub fn end(&self, conversation: &str) -> Result<(), StoreError> {
-        let transaction = self.begin()?;
+        let opened = self.opened()?;
+        let transaction = opened.begin()?;
         transaction.execute(
             "UPDATE request SET status = 'expired' WHERE conversation = ?1 AND status = 'lasting'",
             params![conversation],
@@ -430,7 +438,8 @@ impl Store {
     /// If there is no such request, it is not open, or the store cannot be used.
     pub fn decide(&self, id: &str, choice: Choice) -> Result<Record, DecideError> {
         let now = (self.clock)();
-        let transaction = self.begin()?;
+        let opened = self.opened()?;
+        let transaction = opened.begin()?;
         let found = transaction
             .query_row(
                 &format!("SELECT {COLUMNS}, key FROM request WHERE id = ?1"),
@@ -462,7 +471,10 @@ impl Store {
                     (Status::Approved.name(), self.lifetimes.approved, key)
                 };
                 record.expires_ms = later(now, lifetime);
-                (status, Some(self.seal.of(id, &key, now, record.expires_ms)))
+                (
+                    status,
+                    Some(opened.seal.of(id, &key, now, record.expires_ms)),
+                )
             }
         };
         transaction.execute(
@@ -484,7 +496,8 @@ impl Store {
     pub fn list(&self, status: Option<Status>, limit: usize) -> Result<Vec<Record>, StoreError> {
         let now = (self.clock)();
         let sql = format!("SELECT {COLUMNS} FROM request ORDER BY created_ms DESC, rowid DESC");
-        let mut statement = self.connection.prepare(&sql)?;
+        let opened = self.opened()?;
+        let mut statement = opened.connection.prepare(&sql)?;
         let mut rows = statement.query([])?;
         let mut records = Vec::new();
         while let Some(row) = rows.next()? {
@@ -505,10 +518,11 @@ impl Store {
     /// If the store cannot be used.
     pub fn version(&self) -> Result<(i64, i64), StoreError> {
         let by_others = "data_version";
-        let by_others = self
+        let opened = self.opened()?;
+        let by_others = opened
             .connection
             .pragma_query_value(None, by_others, |row| row.get(0))?;
-        let own = self
+        let own = opened
             .connection
             .query_row("SELECT total_changes()", [], |row| row.get(0))?;
         Ok((by_others, own))
@@ -521,7 +535,8 @@ impl Store {
     pub fn get(&self, id: &str) -> Result<Option<Record>, StoreError> {
         let now = (self.clock)();
         let sql = format!("SELECT {COLUMNS} FROM request WHERE id = ?1");
-        let found = self
+        let opened = self.opened()?;
+        let found = opened
             .connection
             .query_row(&sql, params![id], |row| self.record(row, now));
         Ok(found.optional()?)
@@ -561,6 +576,80 @@ impl Store {
         }
         Ok(record)
     }
+}
+
+impl Opened {
+    fn new(path: &Path) -> Result<Self, StoreError> {
+        let file = |error| StoreError::File(path.to_owned(), error);
+        if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
+            private_directory(directory).map_err(file)?;
+        }
+        // SQLite gives its side files the mode of this one.
+        let own = private_file(path).map_err(file)?;
+        let id = identity(&own.metadata().map_err(file)?);
+        drop(own);
+        let key_path = path.with_extension("key");
+        let seal = Seal::open(&key_path).map_err(|error| StoreError::File(key_path, error))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "trusted_schema", false)?;
+        connection.pragma_update(None, "cell_size_check", true)?;
+        write_ahead(&connection)?;
+        // What was used stays used after a power cut.
+        connection.pragma_update(None, "synchronous", "full")?;
+        let opened = Self {
+            connection,
+            seal,
+            id,
+        };
+        opened.create()?;
+        opened.connection.execute_batch(moments::TABLE)?;
+        if opened.is_at(path) {
+            Ok(opened)
+        } else {
+            Err(StoreError::Gone(path.to_owned()))
+        }
+    }
+
+    /// Whether whoever opens that path now gets this file.
+    fn is_at(&self, path: &Path) -> bool {
+        std::fs::metadata(path).is_ok_and(|there| identity(&there) == self.id)
+    }
+
+    fn create(&self) -> Result<(), StoreError> {
+        let transaction = self.begin()?;
+        let version: i64 =
+            transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        match version {
+            FORMAT => return Ok(()),
+            0 => transaction.execute_batch(SCHEMA)?,
+            1 => {}
+            other => return Err(StoreError::Version(other)),
+        }
+        transaction.execute_batch(SECOND)?;
+        transaction.pragma_update(None, "user_version", FORMAT)?;
+        Ok(transaction.commit()?)
+    }
+
+    /// A transaction that nobody else writes in.
+    fn begin(&self) -> Result<Transaction<'_>, StoreError> {
+        let immediate = TransactionBehavior::Immediate;
+        Ok(Transaction::new_unchecked(&self.connection, immediate)?)
+    }
+}
+
+/// What tells files apart.
+#[cfg(unix)]
+pub fn identity(metadata: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
+}
+
+/// What tells files apart.
+#[cfg(not(unix))]
+pub const fn identity(_: &Metadata) -> (u64, u64) {
+    (0, 0)
 }
 
 fn later(now: i64, by: Duration) -> i64 {

@@ -141,6 +141,8 @@ struct Request {
     line: Option<Rc<[u8]>>,
     /// How often the server has asked for something already.
     rounds: u32,
+    /// How often it did without a question.
+    empty_rounds: u32,
     at: At,
 }
 

@@ -107,6 +107,7 @@ impl Interpreter {
             method,
             line: keeps.then(|| line.into()),
             rounds: 0,
+            empty_rounds: 0,
             at: At::Server(number),
         };
         self.requests.borrow_mut().insert(key.clone(), request);

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 /// How often one request may be answered with a question.
 const MAX_ROUNDS: u32 = 16;
+/// How often it may be answered with nothing but the wish to be asked again.
+const MAX_EMPTY_ROUNDS: u32 = 7;
 /// Questions of one round.
 const MAX_QUESTIONS: usize = 32;
 /// The longest name that a server may give a question, in bytes.
@@ -73,6 +75,16 @@ impl Interpreter {
             }
             None => Vec::new(),
         };
+        if questions.is_empty()
+            && let Some(request) = self.requests.borrow_mut().get_mut(key)
+        {
+            request.empty_rounds += 1;
+            if request.empty_rounds > MAX_EMPTY_ROUNDS {
+                return Err(format!(
+                    "wants the request again more than {MAX_EMPTY_ROUNDS} times, without asking for anything"
+                ));
+            }
+        }
         let state = state.map(<[u8]>::to_vec);
         self.ask(key, questions, state);
         Ok(())

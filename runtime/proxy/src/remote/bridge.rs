@@ -61,8 +61,13 @@ pub(super) struct Shape {
     pub kind: Kind,
     /// Of a message of the newer version: its version, and what else its headers say.
     pub newer: Option<(HeaderValue, Head)>,
+    /// It only looks: asking twice changes nothing.
+    pub looks: bool,
     /// It lists tools.
     pub lists: bool,
+    /// It asks whether the server speaks the newer version. Many do not, which is said by
+    /// whoever finds that the server speaks no version at all.
+    pub probes: bool,
 }
 
 /// What a line is.
@@ -246,7 +251,9 @@ impl Bridge {
             id,
             kind,
             newer,
+            looks: method.as_deref().is_some_and(looks),
             lists: method.as_deref() == Some("tools/list"),
+            probes: method.as_deref() == Some("server/discover"),
         })
     }
 
@@ -270,8 +277,14 @@ impl Bridge {
             return;
         };
         if let Err(fault) = self.ask(line, shape, key).await {
-            self.answer_error(id, &fault.to_string());
-            self.complain(&fault);
+            let mut why = fault.to_string();
+            if matches!(fault, Fault::Broken(_) | Fault::Unanswered) && !shape.looks {
+                why += "; whether it did what it was asked to is not known";
+            }
+            self.answer_error(id, &why);
+            if !shape.probes || !matches!(fault, Fault::Refused(_) | Fault::Form) {
+                self.complain(&fault);
+            }
         }
     }
 
@@ -297,4 +310,20 @@ impl Bridge {
         // A server may not want to hear of it.
         let _ = self.client.request(request).await;
     }
+}
+
+/// Whether a request of that method changes nothing at the server.
+fn looks(method: &str) -> bool {
+    matches!(
+        method,
+        "ping"
+            | "server/discover"
+            | "tools/list"
+            | "prompts/list"
+            | "prompts/get"
+            | "resources/list"
+            | "resources/templates/list"
+            | "resources/read"
+            | "completion/complete"
+    )
 }

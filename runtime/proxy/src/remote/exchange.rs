@@ -131,7 +131,13 @@ impl Bridge {
 
     /// Sends a request, and passes on all that comes back with the answer.
     pub(super) async fn ask(&self, line: Bytes, shape: &Shape, key: &Key) -> Result<(), Fault> {
-        let response = self.post(line, shape).await?;
+        let response = match self.post(line.clone(), shape).await {
+            // A server may close a connection at the very moment that a request is sent on
+            // it. What has not reached it is sent again anyway; what may have is, if it does
+            // no harm.
+            Err(Fault::Broken(_)) if shape.looks => self.post(line, shape).await?,
+            other => other?,
+        };
         let status = response.status();
         let introduces = shape.kind == Kind::Initialize;
         if introduces && status.is_success() {
@@ -399,7 +405,7 @@ pub(super) fn one_line(text: &[u8]) -> Vec<u8> {
 }
 
 /// The cause at the bottom of an error: what is above repeats itself.
-fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
+pub(super) fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
     let mut deepest = error;
     while let Some(source) = deepest.source() {
         deepest = source;

@@ -117,6 +117,11 @@ fn encoded(text: &str) -> Option<HeaderValue> {
 }
 
 impl Repeats {
+    /// Whether anything is known of that tool that its headers have to say.
+    pub(in super::super) fn has(&self, tool: &str) -> bool {
+        self.0.contains_key(tool)
+    }
+
     /// Holds the headers of a call against its arguments, as far as the tool is known.
     /// Err: the header that does not agree.
     pub(in super::super) fn check(

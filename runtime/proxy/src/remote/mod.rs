@@ -115,6 +115,25 @@ impl HttpServer {
         })
     }
 
+    /// Hands a JSON text over that is no message of the protocol, and reads no answer.
+    #[cfg(feature = "otel")]
+    pub(super) async fn post_json(&self, body: Vec<u8>) -> Result<(), String> {
+        let mut request = self.request(Method::POST, body.into());
+        let kind = HeaderValue::from_static("application/json");
+        request
+            .headers_mut()
+            .insert(hyper::header::CONTENT_TYPE, kind);
+        let answer = self.pool.get_or_init(client).request(request).await;
+        match answer.map(|answer| answer.status()) {
+            Ok(status) if status.is_success() => Ok(()),
+            Ok(status) => Err(format!(
+                "it answers with the HTTP status {}",
+                status.as_u16()
+            )),
+            Err(error) => Err(exchange::deepest(&error)),
+        }
+    }
+
     /// A request with the headers of this server.
     fn request(&self, method: Method, body: Bytes) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(body));

@@ -52,7 +52,13 @@ fn a_denied_call_never_goes_out() {
             "pinning"
         );
         rig.server.silence().await;
-        assert_eq!(rig.outcomes(), ["blocked", "nobody_to_ask"]);
+        assert_eq!(rig.outcomes(), ["blocked", "blocked"]);
+        // The log says what the reply says.
+        assert_eq!(rig.audited()[1]["verdict"], "deny");
+        assert_eq!(
+            denial["result"]["_meta"]["bouncer/verdict"]["verdict"],
+            "deny"
+        );
     });
 }
 

@@ -56,7 +56,7 @@ fn a_server_that_does_not_end_is_left() {
         assert_eq!(rig.server.line().await, None);
         assert_eq!(rig.client.json().await["result"]["isError"], true);
         assert_eq!((&mut rig.proxy).await.unwrap(), End::Client);
-        assert_eq!(rig.outcomes(), ["asked", "declined"]);
+        assert_eq!(rig.outcomes(), ["asked", "nobody_to_ask"]);
     });
 }
 

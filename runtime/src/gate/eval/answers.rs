@@ -59,13 +59,13 @@ pub(super) fn literal_tests(
     match kind {
         Kind::String => {
             look(LITERAL_STRING, text.as_bytes(), form)?;
-            if literals::canonical_number(text, number) {
+            let kinds = set.kinds.get();
+            if kinds & (1 << LITERAL_NUMBER) != 0 && literals::canonical_number(text, number) {
                 look(LITERAL_NUMBER, number.as_bytes(), RESTRICTIVE_ONLY)?;
             }
             if matches!(text, "true" | "false") {
                 look(LITERAL_BOOL, text.as_bytes(), RESTRICTIVE_ONLY)?;
             }
-            let kinds = set.kinds.get();
             if kinds & (1 << LITERAL_AT_DOMAIN) != 0
                 && let Some(domain) = address::pattern_domain(text)
             {

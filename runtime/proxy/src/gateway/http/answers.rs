@@ -41,12 +41,20 @@ pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Answer {
     )
 }
 
-/// A JSON-RPC error; `id` as it was spelled, if it is known.
+/// Why a message goes no further, as long as nothing of it stands in the audit log.
+#[derive(Clone, Debug)]
+struct Unlogged(String);
+
+/// A JSON-RPC error for what goes no further; `id` as it was spelled, if it is known.
 pub(super) fn error(status: StatusCode, id: Option<&[u8]>, code: i32, why: &str) -> Answer {
-    let mut answer = json(
-        status,
-        denial::error(id.unwrap_or(b"null"), code, why, None),
-    );
+    let body = denial::error(id.unwrap_or(b"null"), code, why, None);
+    refusal(status, body, why)
+}
+
+/// The same, with a body of its own.
+pub(super) fn refusal(status: StatusCode, body: Vec<u8>, why: &str) -> Answer {
+    let mut answer = json(status, body);
+    answer.extensions_mut().insert(Unlogged(why.to_owned()));
     let headers = answer.headers_mut();
     match status {
         StatusCode::UNAUTHORIZED => {
@@ -57,6 +65,19 @@ pub(super) fn error(status: StatusCode, id: Option<&[u8]>, code: i32, why: &str)
         }
         _ => {}
     }
+    answer
+}
+
+/// Why the message was refused that `answer` answers, unless that was logged; from now on
+/// it counts as logged.
+pub(super) fn take_unlogged(answer: &mut Answer) -> Option<String> {
+    let unlogged = answer.extensions_mut().remove::<Unlogged>();
+    unlogged.map(|Unlogged(why)| why)
+}
+
+/// The answer to a message that stands in the audit log already.
+pub(super) fn logged(mut answer: Answer) -> Answer {
+    answer.extensions_mut().remove::<Unlogged>();
     answer
 }
 

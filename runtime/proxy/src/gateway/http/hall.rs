@@ -3,6 +3,7 @@
 use super::super::super::board::Board;
 use super::super::super::id;
 use super::super::super::interpreter::Order;
+use super::super::super::judging::unreadable;
 use super::super::super::link::{Endpoint, Reach};
 use super::super::super::log::{note, quoted, visible};
 use super::super::super::mediator::{Office, Settings};
@@ -12,6 +13,7 @@ use super::super::{Patience, Switchboard, reached, serve, switchboard};
 use super::guard::Guard;
 use super::modern::Modern;
 use super::seat::Seat;
+use super::stream::Ticket;
 use super::{Limits, Opener};
 use crate::conversation_id;
 use bouncer_runtime::audit::Audit;
@@ -34,7 +36,9 @@ pub(super) struct Hall {
     pub guard: Guard,
     pub limits: Limits,
     pub settings: Settings,
-    open: Opener,
+    opener: Opener,
+    /// Requests that wait for an answer, by principal.
+    open: RefCell<HashMap<String, Rc<Cell<usize>>>>,
     judging: RefCell<Judging>,
     /// For clients with sessions, and for those without.
     servers: [Vec<(String, Reach)>; 2],
@@ -45,6 +49,8 @@ pub(super) struct Hall {
     watchers: RefCell<Vec<Watcher>>,
     seats: RefCell<HashMap<String, Rc<Seat>>>,
     running: RefCell<JoinSet<()>>,
+    /// Counts the messages that were refused before it was known whose they are.
+    refused: Cell<u64>,
     /// The gateway takes no more requests.
     pub draining: Cell<bool>,
     /// The exit code, once all conversations are told to end.
@@ -99,7 +105,7 @@ impl Hall {
     pub(super) fn new(
         guard: Guard,
         limits: Limits,
-        open: Opener,
+        opener: Opener,
         judging: Judging,
         servers: Vec<(String, Endpoint)>,
         (settings, patience): (Settings, Patience),
@@ -113,7 +119,8 @@ impl Hall {
             guard,
             limits,
             settings,
-            open,
+            opener,
+            open: RefCell::default(),
             judging: RefCell::new(judging),
             servers,
             patience,
@@ -122,6 +129,7 @@ impl Hall {
             watchers: RefCell::default(),
             seats: RefCell::default(),
             running: RefCell::default(),
+            refused: Cell::new(0),
             draining: Cell::new(false),
             told: watch::Sender::new(None),
         }
@@ -161,7 +169,7 @@ impl Hall {
         let name = format!("{principal}/{}", conversation_id());
         let (opened, lock) = {
             let judging = self.judging.borrow();
-            let opened = (self.open)(&name, &judging.plan).map_err(|why| failed(&why))?;
+            let opened = (self.opener)(&name, &judging.plan).map_err(|why| failed(&why))?;
             (opened, judging.lock.clone())
         };
         let [older_first, newer_first] = &self.servers;
@@ -188,7 +196,7 @@ impl Hall {
             &self.patience,
         );
         let modern = modern.map(|modern| modern.told_by(&front.abouts));
-        front.tells_abouts.set(modern.is_some());
+        front.tells_abouts.set(true);
         let (watcher, changes) = changes();
         self.watchers.borrow_mut().push(watcher);
         let metrics = self.metrics.clone();
@@ -196,7 +204,8 @@ impl Hall {
             let front = Rc::clone(&front);
             Box::new(move |line: &[u8], why: &str| front.nobody.log_refused(line, why))
         };
-        let seat = Seat::new(principal.into(), self.settings.max_message, refused, modern);
+        let limit = self.settings.max_message;
+        let seat = Seat::new(principal.into(), limit, refused, modern, &front.abouts);
         let (near, far) = duplex(PIPE);
         let ((heard, saying), (client_in, client_out)) = (split(near), split(far));
         let told = self.told();
@@ -267,9 +276,38 @@ impl Hall {
 
     /// How many requests of a principal wait for an answer.
     pub(super) fn open_requests(&self, principal: &str) -> usize {
-        let seats = self.seats.borrow();
-        let own = seats.values().filter(|seat| &*seat.principal == principal);
-        own.map(|seat| seat.open()).sum()
+        self.open
+            .borrow()
+            .get(principal)
+            .map_or(0, |open| open.get())
+    }
+
+    /// Counts a request of a principal as open, as long as the ticket exists.
+    pub(super) fn ticket(&self, principal: &str) -> Ticket {
+        let mut open = self.open.borrow_mut();
+        if let Some(count) = open.get(principal) {
+            return Ticket::new(count);
+        }
+        // As many as there are tokens.
+        Ticket::new(open.entry(principal.to_owned()).or_default())
+    }
+
+    /// Logs a message that is refused, where it is not known which conversation it belongs
+    /// to.
+    pub(super) fn note_refused(&self, principal: &str, line: &[u8], why: &str) {
+        self.refused.set(self.refused.get() + 1);
+        let why = format!("{why}; it came from {}", quoted(principal, 200));
+        let judging = &mut *self.judging.borrow_mut();
+        let entry = unreadable(self.refused.get(), None, line, &why);
+        let written = judging.audit.write(&entry);
+        self.metrics.line(&entry, written.is_ok());
+        if let Err(error) = written {
+            let error = error.to_string();
+            note(format_args!(
+                "the audit log cannot be written: {}",
+                visible(&error)
+            ));
+        }
     }
 
     fn forget_ended(&self) {

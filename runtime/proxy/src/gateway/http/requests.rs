@@ -13,6 +13,7 @@ use super::hall::{Hall, NoSeat};
 use super::modern::MODERN;
 use super::seat::Seat;
 use super::stateless::{self, Asked};
+use super::stream::Ticket;
 use bouncer_runtime::json::{Limits as JsonLimits, Scratch, validate_object};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
@@ -159,8 +160,43 @@ fn accepts(headers: &HeaderMap, kind: &str) -> bool {
     })
 }
 
+/// Takes a message. Whatever of it is refused here and may be a call is logged here: what
+/// is behind this does not hear of it.
 async fn post(hall: &Rc<Hall>, principal: &str, request: Request<Incoming>) -> Stop<Answer> {
-    let headers = request.headers();
+    let (head, body) = request.into_parts();
+    let mut line = Vec::new();
+    let message = message(hall, principal, &head.headers, body, &mut line).await;
+    let mut answer = message.unwrap_or_else(|answer| *answer);
+    if let Some(why) = answers::take_unlogged(&mut answer)
+        && may_be_a_call(hall, &line)
+    {
+        match session(hall, principal, &head.headers) {
+            Ok((_, seat)) => seat.note_refused(&line, &why),
+            Err(_) => hall.note_refused(principal, &line, &why),
+        }
+    }
+    Ok(answer)
+}
+
+/// Whether a refused message is a call, or may be one: what cannot be read may.
+fn may_be_a_call(hall: &Hall, line: &[u8]) -> bool {
+    let mut frames = FrameReader::new(hall.settings.max_message);
+    match classify(&mut frames, None, line) {
+        FromClient::Request { .. } | FromClient::Notification { .. } => false,
+        FromClient::Answer { .. } => false,
+        FromClient::Call { .. } | FromClient::Batch { .. } | FromClient::Blank => true,
+        FromClient::Refused(refusal) => !refusal.answer,
+    }
+}
+
+/// Takes a message; what was read of it is left in `read`.
+async fn message(
+    hall: &Rc<Hall>,
+    principal: &str,
+    headers: &HeaderMap,
+    body: Incoming,
+    read: &mut Vec<u8>,
+) -> Stop<Answer> {
     let kind = only(headers, &CONTENT_TYPE).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
@@ -171,20 +207,20 @@ async fn post(hall: &Rc<Hall>, principal: &str, request: Request<Incoming>) -> S
         let why = "the request has to accept `application/json` and `text/event-stream`";
         return stop(StatusCode::NOT_ACCEPTABLE, INVALID_REQUEST, why);
     }
-    let (head, body) = request.into_parts();
-    let line = body_line(hall, &head.headers, body).await?;
+    *read = body_line(hall, headers, body, read).await?;
+    let line = &*read;
     let mut frames = FrameReader::new(hall.settings.max_message);
-    let message = classify(&mut frames, None, &line);
-    if stateless::is_modern(&mut frames, &head.headers, &line) {
+    let message = classify(&mut frames, None, line);
+    if stateless::is_modern(&mut frames, headers, line) {
         let asked = Asked {
             hall,
             principal,
-            headers: &head.headers,
-            line: &line,
+            headers,
+            line,
         };
         return stateless::post(asked, &mut frames, &message).await;
     }
-    check_version(&head.headers)?;
+    check_version(headers)?;
     let id = match &message {
         FromClient::Call { id, .. } => id.clone(),
         FromClient::Request { id, .. } => Some(id.clone()),
@@ -194,27 +230,11 @@ async fn post(hall: &Rc<Hall>, principal: &str, request: Request<Incoming>) -> S
         }
         FromClient::Batch { .. } => {
             let why = "batches are not forwarded: send each message by itself";
-            return refused(
-                hall,
-                principal,
-                &head.headers,
-                &line,
-                None,
-                INVALID_REQUEST,
-                why,
-            );
+            return refused(hall, principal, headers, None, INVALID_REQUEST, why);
         }
         FromClient::Refused(refusal) => {
             let (id, code) = (refusal.id, refusal.code);
-            return refused(
-                hall,
-                principal,
-                &head.headers,
-                &line,
-                id,
-                code,
-                &refusal.why,
-            );
+            return refused(hall, principal, headers, id, code, &refusal.why);
         }
     };
     let introduces =
@@ -224,40 +244,43 @@ async fn post(hall: &Rc<Hall>, principal: &str, request: Request<Incoming>) -> S
         let why = "the gateway is about to stop";
         return stop(StatusCode::SERVICE_UNAVAILABLE, INTERNAL_ERROR, why);
     }
-    if introduces && !head.headers.contains_key(SESSION) {
-        return begin(hall, principal, &line, id.as_ref()).await;
+    if introduces && !headers.contains_key(SESSION) {
+        return begin(hall, principal, line, id.as_ref()).await;
     }
-    let (_, seat) = session(hall, principal, &head.headers)?;
+    let (_, seat) = session(hall, principal, headers)?;
     let Some(id) = id else {
-        seat.say(&line).await;
+        seat.say(line).await;
         return Ok(answers::empty(StatusCode::ACCEPTED));
     };
     if hall.open_requests(principal) >= hall.limits.requests {
         let why = "too many requests wait for an answer";
         return stop(StatusCode::TOO_MANY_REQUESTS, INTERNAL_ERROR, why);
     }
-    let token = token(&mut frames, &line);
-    ask(&seat, &line, &id, token).await
+    let token = token(&mut frames, line);
+    ask(&seat, line, &id, token, hall.ticket(principal)).await
 }
 
-/// A message that is not forwarded, whoever sent it: logged where it belongs.
+/// A message that is not forwarded, whoever sent it.
 fn refused(
     hall: &Hall,
     principal: &str,
     headers: &HeaderMap,
-    line: &[u8],
     id: Option<&[u8]>,
     code: i32,
     why: &str,
 ) -> Stop<Answer> {
-    let (_, seat) = session(hall, principal, headers)?;
-    seat.note_refused(line, why);
+    session(hall, principal, headers)?;
     let status = StatusCode::BAD_REQUEST;
     Ok(answers::error(status, id, code, why))
 }
 
 /// The body, as one line.
-async fn body_line(hall: &Hall, headers: &HeaderMap, body: Incoming) -> Stop<Vec<u8>> {
+async fn body_line(
+    hall: &Hall,
+    headers: &HeaderMap,
+    body: Incoming,
+    read: &mut Vec<u8>,
+) -> Stop<Vec<u8>> {
     let limit = hall.settings.max_message;
     let said = only(headers, &CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     let too_long = || {
@@ -296,6 +319,7 @@ async fn body_line(hall: &Hall, headers: &HeaderMap, body: Incoming) -> Stop<Vec
         && let Err(why) = validate_object(&bytes, &limits, &mut scratch)
     {
         let why = format!("the message is not forwarded: {why}");
+        *read = bytes.into();
         return stop(StatusCode::BAD_REQUEST, PARSE_ERROR, &why);
     }
     let space = |byte: &u8| if breaks(byte) { b' ' } else { *byte };
@@ -365,13 +389,19 @@ async fn begin(hall: &Rc<Hall>, principal: &str, line: &[u8], id: Option<&Id<'_>
 }
 
 /// A request of a session.
-async fn ask(seat: &Rc<Seat>, line: &[u8], id: &Id<'_>, token: Option<Key>) -> Stop<Answer> {
-    let Ok(mut receiver) = seat.wait(id.key.clone(), token) else {
+async fn ask(
+    seat: &Rc<Seat>,
+    line: &[u8],
+    id: &Id<'_>,
+    token: Option<Key>,
+    ticket: Ticket,
+) -> Stop<Answer> {
+    let Ok(receiver) = seat.wait(id.key.clone(), token) else {
         let why = "the message is not forwarded: its id is in use";
-        seat.note_refused(line, why);
         let status = StatusCode::BAD_REQUEST;
         return Ok(answers::error(status, Some(id.raw), INVALID_REQUEST, why));
     };
+    let mut receiver = receiver.holding(ticket);
     seat.say(line).await;
     match timeout(SOON, receiver.next()).await {
         Ok(Some(message)) if message.last => Ok(answers::json(StatusCode::OK, message.line)),
@@ -379,7 +409,8 @@ async fn ask(seat: &Rc<Seat>, line: &[u8], id: &Id<'_>, token: Option<Key>) -> S
         Ok(None) => {
             let why = "the session has ended";
             let status = StatusCode::NOT_FOUND;
-            Ok(answers::error(status, Some(id.raw), INTERNAL_ERROR, why))
+            let answer = answers::error(status, Some(id.raw), INTERNAL_ERROR, why);
+            Ok(answers::logged(answer))
         }
         Err(_) => Ok(answers::events(None, receiver)),
     }

@@ -10,6 +10,8 @@ use super::super::super::id::Key;
 use super::super::super::line::{Line, LineReader};
 use super::super::super::log::note;
 use super::super::super::outbox::Outbox;
+use super::super::front::Abouts;
+use super::super::routes::number;
 use super::modern::Modern;
 use super::stream::{self, Receiver, Sender};
 use std::cell::{Cell, RefCell};
@@ -62,6 +64,8 @@ pub(super) struct Seat {
     streams: RefCell<Streams>,
     /// Instead of the streams, for clients that have no sessions.
     pub modern: Option<Rc<Modern>>,
+    /// What questions are about, where that is known.
+    abouts: Abouts,
     /// Bytes in all streams.
     pub queued: Rc<Cell<usize>>,
     used: Cell<Instant>,
@@ -80,6 +84,7 @@ impl Seat {
         limit: usize,
         refused: Refused,
         modern: Option<Modern>,
+        abouts: &Abouts,
     ) -> Rc<Self> {
         Rc::new(Self {
             principal,
@@ -88,6 +93,7 @@ impl Seat {
             refused,
             streams: RefCell::default(),
             modern: modern.map(Rc::new),
+            abouts: Rc::clone(abouts),
             queued: Rc::default(),
             used: Cell::new(Instant::now()),
             over: Cell::new(false),
@@ -232,10 +238,15 @@ impl Seat {
         };
         let unrelated =
             method.ends_with("/list_changed") || method == "notifications/resources/updated";
-        let rest = self
-            .streams
-            .borrow_mut()
-            .spread(line, token.as_ref(), unrelated);
+        // Not in the answer to another request: who reads a question there takes it for one
+        // about that.
+        let about = frame.id.and_then(number);
+        let about = about.and_then(|id| self.abouts.borrow_mut().remove(&id));
+        let about = about.map(|about| about.key);
+        let rest =
+            self.streams
+                .borrow_mut()
+                .spread(line, (about.as_ref(), token.as_ref()), unrelated);
         if let (Err(Unheard), Some(id)) = (rest, frame.id) {
             // Whoever asked must not wait for ever.
             let why = "the client does not listen to requests";
@@ -263,12 +274,20 @@ impl Seat {
 struct Unheard;
 
 impl Streams {
-    /// Gives a request or a notification to the stream that it belongs to.
-    fn spread(&mut self, line: &[u8], token: Option<&Key>, unrelated: bool) -> Result<(), Unheard> {
+    /// Gives a request or a notification to the stream that it belongs to: that of the
+    /// request that it is about, or whose progress it tells.
+    fn spread(
+        &mut self,
+        line: &[u8],
+        (about, token): (Option<&Key>, Option<&Key>),
+        unrelated: bool,
+    ) -> Result<(), Unheard> {
         let of_token = token.and_then(|token| self.tokens.get(token));
-        if let Some(waiting) = of_token.and_then(|key| self.waiting.get(key)) {
-            waiting.sender.send(line.to_vec(), false);
-            return Ok(());
+        if let Some(waiting) = about.or(of_token).and_then(|key| self.waiting.get(key)) {
+            if waiting.sender.send(line.to_vec(), false) || about.is_none() {
+                return Ok(());
+            }
+            return Err(Unheard);
         }
         let open = || self.waiting.values().filter(|w| w.sender.is_open());
         let mut all = open();

@@ -17,7 +17,9 @@ use super::seat::Seat;
 use super::stream::Receiver;
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use tokio::time::timeout;
 
@@ -47,6 +49,15 @@ pub(super) async fn post(
             id, method, params, ..
         } => (id, method.as_str(), *params),
         FromClient::Notification { .. } => return Ok(answers::empty(StatusCode::ACCEPTED)),
+        FromClient::Refused(refusal) => {
+            let status = StatusCode::BAD_REQUEST;
+            return Ok(answers::error(
+                status,
+                refusal.id,
+                refusal.code,
+                &refusal.why,
+            ));
+        }
         _ => {
             let why = "the body has to be a request";
             let status = StatusCode::BAD_REQUEST;
@@ -89,7 +100,7 @@ fn turned_away(id: &Id<'_>, wrong: &Wrong) -> Answer {
     let data = (wrong.code == UNSUPPORTED_VERSION)
         .then(|| json!({"supported": spoken(), "requested": wrong.version}));
     let body = denial::error(id.raw, wrong.code, &wrong.why, data);
-    answers::json(StatusCode::BAD_REQUEST, body)
+    answers::refusal(StatusCode::BAD_REQUEST, body, &wrong.why)
 }
 
 fn spoken() -> Vec<&'static str> {
@@ -108,11 +119,17 @@ async fn conversation(asked: &Asked<'_>, facts: &Facts) -> Stop<(Rc<Seat>, Rc<Mo
     let Some(modern) = seat.modern.clone() else {
         return Err(no_seat(NoSeat::Failed));
     };
-    let introduced = modern
-        .introduction
-        .get_or_try_init(|| introduce(&seat, &modern, facts))
-        .await;
-    if introduced.is_err() {
+    // A client that hangs up meanwhile must not leave half an introduction behind: a
+    // conversation has one only.
+    let introduced = tokio::task::spawn_local({
+        let (seat, modern) = (Rc::clone(&seat), Rc::clone(&modern));
+        let (capabilities, client) = (facts.capabilities.clone(), facts.client.clone());
+        async move {
+            let hello = || introduce(&seat, &modern, &capabilities, client);
+            modern.introduction.get_or_try_init(hello).await.is_ok()
+        }
+    });
+    if !introduced.await.unwrap_or_default() {
         hall.close(&key);
         return Err(no_seat(NoSeat::Failed));
     }
@@ -120,13 +137,18 @@ async fn conversation(asked: &Asked<'_>, facts: &Facts) -> Stop<(Rc<Seat>, Rc<Mo
 }
 
 /// Introduces the client to the gateway, as one of an older version.
-async fn introduce(seat: &Rc<Seat>, modern: &Rc<Modern>, facts: &Facts) -> Result<Value, ()> {
+async fn introduce(
+    seat: &Rc<Seat>,
+    modern: &Rc<Modern>,
+    capabilities: &Value,
+    client: Option<Value>,
+) -> Result<Value, ()> {
     let inner = modern.next_id();
     let unknown = || json!({"name": "unknown", "version": "0"});
     let hello = json!({"jsonrpc": "2.0", "id": inner, "method": "initialize", "params": {
         "protocolVersion": VERSIONS.first(),
-        "capabilities": facts.capabilities,
-        "clientInfo": facts.client.clone().unwrap_or_else(unknown),
+        "capabilities": capabilities,
+        "clientInfo": client.unwrap_or_else(unknown),
     }});
     let own = Facts {
         method: "initialize".to_owned(),
@@ -199,35 +221,46 @@ async fn request(
     facts: Facts,
 ) -> Stop<Answer> {
     let token = raw_token(frames, params);
-    let plain: Map<String, Value> = params
-        .and_then(|raw| serde_json::from_slice(raw).ok())
-        .unwrap_or_default();
+    let params_raw = params.unwrap_or(b"{}");
+    let names = ["name", "arguments", "requestState", "inputResponses"];
+    // Not with a reader that gives up at a number it has no type for: what it does not see
+    // would go on to the server.
+    let read = frames.members(params_raw, names).ok();
+    let whole = read.zip(digest(&facts.method, params_raw));
+    let Some(([name, arguments, state, responses], digest)) = whole else {
+        let why = "the parameters cannot be read";
+        seat.note_refused(asked.line, why);
+        let answer = answers::error(StatusCode::OK, Some(id.raw), INVALID_PARAMS, why);
+        return Ok(answers::logged(answer));
+    };
     if facts.method == "tools/call"
-        && let Err(wrong) = repeats_agree(&modern.repeats.borrow(), asked.headers, &plain)
+        && let Err(wrong) = repeats_agree(&modern.repeats.borrow(), asked.headers, name, arguments)
     {
-        return Ok(turned_away(id, &wrong));
+        seat.note_refused(asked.line, &wrong.why);
+        return Ok(answers::logged(turned_away(id, &wrong)));
     }
-    let digest = digest(&facts.method, &plain);
-    if plain.contains_key("requestState") {
-        let nothing = Map::new();
-        let state = plain.get("requestState").and_then(Value::as_str);
-        let responses = plain.get("inputResponses");
-        let responses = responses.map_or(Some(&nothing), Value::as_object);
-        let again = match state.zip(responses) {
+    if let Some(state) = state {
+        let responses = responses.unwrap_or(b"{}");
+        let responses: Option<Map<String, Value>> = serde_json::from_slice(responses).ok();
+        let again = match text(state).zip(responses) {
             Some((state, responses)) => {
-                modern.again(seat, state, responses, (id.raw, token), facts, digest)
+                modern.again(seat, &state, &responses, (id.raw, token), facts, digest)
             }
             None => Err(Refusal(
                 "replies need the `requestState` that came with what was asked, a text, and `inputResponses`, an object",
             )),
         };
         return match again {
-            Ok(Again::Waits(receiver)) => Ok(wait(frames, receiver, id).await),
+            Ok(Again::Waits(receiver)) => {
+                let receiver = receiver.holding(asked.hall.ticket(asked.principal));
+                Ok(wait(frames, receiver, id).await)
+            }
             Ok(Again::Now(line)) => Ok(respelled(frames, &line, id)),
             Err(Refusal(why)) => {
                 seat.note_refused(asked.line, why);
                 let status = StatusCode::OK;
-                Ok(answers::error(status, Some(id.raw), INVALID_PARAMS, why))
+                let answer = answers::error(status, Some(id.raw), INVALID_PARAMS, why);
+                Ok(answers::logged(answer))
             }
         };
     }
@@ -253,20 +286,28 @@ async fn request(
         let status = StatusCode::OK;
         return Ok(answers::error(status, Some(id.raw), INTERNAL_ERROR, why));
     };
-    let receiver = modern.begin(seat, &inner, (id.raw, token), facts, digest);
+    let receiver = modern
+        .begin(seat, &inner, (id.raw, token), facts, digest)
+        .holding(asked.hall.ticket(asked.principal));
     seat.say(&line).await;
     Ok(wait(frames, receiver, id).await)
 }
 
-/// What makes a request the same request.
-fn digest(method: &str, params: &Map<String, Value>) -> [u8; 32] {
-    let mut rest = params.clone();
+/// What makes a request the same request. `None`: the parameters are no object.
+fn digest(method: &str, params: &[u8]) -> Option<[u8; 32]> {
+    let mut rest: BTreeMap<String, &RawValue> = serde_json::from_slice(params).ok()?;
     for changing in ["_meta", "requestState", "inputResponses"] {
         rest.remove(changing);
     }
-    // Objects are kept sorted, so that the order of members does not count.
-    let text = json!([method, rest]).to_string();
-    *blake3::hash(text.as_bytes()).as_bytes()
+    // Objects are kept sorted, so that the order of members does not count; but what holds a
+    // number that has no type counts as it was spelled.
+    let rest = rest.into_iter().map(|(name, raw)| {
+        let value: Option<Value> = serde_json::from_str(raw.get()).ok();
+        let spelled = || json!({"spelled": raw.get()});
+        json!([name, value.is_some(), value.unwrap_or_else(spelled)])
+    });
+    let text = json!([method, rest.collect::<Vec<_>>()]).to_string();
+    Some(*blake3::hash(text.as_bytes()).as_bytes())
 }
 
 async fn wait(frames: &mut FrameReader, mut receiver: Receiver, id: &Id<'_>) -> Answer {
@@ -278,7 +319,7 @@ async fn wait(frames: &mut FrameReader, mut receiver: Receiver, id: &Id<'_>) -> 
         Ok(None) => {
             let why = "the conversation has ended, or the client cannot be asked any more: make the request again";
             let status = StatusCode::SERVICE_UNAVAILABLE;
-            answers::error(status, Some(id.raw), INTERNAL_ERROR, why)
+            answers::logged(answers::error(status, Some(id.raw), INTERNAL_ERROR, why))
         }
         Err(_) => answers::events(None, receiver),
     }

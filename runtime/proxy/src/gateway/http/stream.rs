@@ -40,6 +40,24 @@ pub(super) struct Receiver {
     /// The last message was taken out.
     complete: bool,
     left: Option<Box<dyn FnOnce()>>,
+    /// Counts the request as open for as long as somebody listens.
+    ticket: Option<Ticket>,
+}
+
+/// One of the requests that `Ticket::new` counts, while it exists.
+pub(super) struct Ticket(Rc<Cell<usize>>);
+
+impl Ticket {
+    pub(super) fn new(count: &Rc<Cell<usize>>) -> Self {
+        count.set(count.get() + 1);
+        Self(Rc::clone(count))
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
 }
 
 /// Both ends. `queued` counts the bytes in all streams of a conversation.
@@ -55,6 +73,7 @@ pub(super) fn channel(queued: &Rc<Cell<usize>>) -> (Sender, Receiver) {
         queued,
         complete: false,
         left: None,
+        ticket: None,
     };
     (sender, receiver)
 }
@@ -86,9 +105,18 @@ impl Receiver {
         self
     }
 
+    /// Keeps `ticket` until the last message, or until nobody listens any more.
+    pub(super) fn holding(mut self, ticket: Ticket) -> Self {
+        self.ticket = Some(ticket);
+        self
+    }
+
     fn took(&mut self, message: Option<&Message>) {
         // Without another message there is nobody to be told either.
         self.complete |= message.is_none_or(|message| message.last);
+        if self.complete {
+            self.ticket = None;
+        }
         let length = message.map_or(0, |message| message.line.len());
         self.queued.set(self.queued.get().saturating_sub(length));
     }

@@ -80,6 +80,10 @@ mod real {
 
     fn read(files: &TlsFiles) -> Result<TlsAcceptor, String> {
         let certificate = files.certificate.display();
+        for file in [&files.certificate, &files.key] {
+            let opened = bouncer_runtime::private::open(file);
+            opened.map_err(|error| format!("`{}`: {error}", file.display()))?;
+        }
         let chain = CertificateDer::pem_file_iter(&files.certificate)
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
             .map_err(|error| format!("`{certificate}` is no certificate in PEM: {error}"))?;

@@ -261,3 +261,24 @@ fn a_server_that_never_has_enough_is_stopped() {
         server.silence().await;
     });
 }
+
+#[test]
+fn who_asks_nothing_and_does_not_answer_is_not_asked_for_ever() {
+    run(async || {
+        let (mut client, mut server) = newer().await;
+        client.send(&call(7)).await;
+        let mut requests = 0;
+        let answer = loop {
+            tokio::select! {
+                request = server.json() => {
+                    requests += 1;
+                    let later = json!({"resultType": "input_required", "requestState": "later"});
+                    reply(&mut server, &request, "result", &later).await;
+                }
+                answer = client.output.next_line() => break answer.unwrap().unwrap(),
+            }
+        };
+        assert_eq!(requests, 8);
+        assert!(answer.contains("without asking for anything"), "{answer}");
+    });
+}

@@ -13,7 +13,7 @@ use super::super::super::super::frame::{FrameReader, text};
 use super::super::guard::only;
 use crate::remote::{Repeats, decoded};
 use hyper::header::{HeaderMap, HeaderName};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Where a client says which of its conversations a request belongs to.
 const CONVERSATION_META: &str = "bouncer/conversation";
@@ -191,12 +191,20 @@ impl Facts {
 pub(in super::super) fn repeats_agree(
     repeats: &Repeats,
     headers: &HeaderMap,
-    params: &Map<String, Value>,
+    name: Option<&[u8]>,
+    arguments: Option<&[u8]>,
 ) -> Result<(), Wrong> {
-    let nothing = Value::Null;
-    let tool = params.get("name").and_then(Value::as_str);
-    let arguments = params.get("arguments").unwrap_or(&nothing);
-    let checked = repeats.check(tool.unwrap_or_default(), arguments, headers);
+    let tool = name.and_then(text).unwrap_or_default();
+    let arguments: Option<Value> = match arguments.map(serde_json::from_slice) {
+        None => None,
+        Some(Ok(arguments)) => Some(arguments),
+        Some(Err(_)) if !repeats.has(&tool) => return Ok(()),
+        Some(Err(_)) => {
+            let why = "the arguments cannot be held against their headers";
+            return wrong(HEADER_MISMATCH, why);
+        }
+    };
+    let checked = repeats.check(&tool, &arguments.unwrap_or_default(), headers);
     checked.or_else(|name| {
         let why = format!("the header `{name}` does not agree with the arguments");
         wrong(HEADER_MISMATCH, why)
