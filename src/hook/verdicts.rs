@@ -210,6 +210,13 @@ fn destinations_are_whole() {
 fn programs_do_not_run_others_unseen() {
     held(&[
         "./git status",
+        "nohup ./git status &",
+        "timeout 5 ./x",
+        "time ./git status",
+        "env -u PATH git status",
+        "x='1 -o /nowhere/home/x'; sort -k $x f",
+        "find . -name $x",
+        "read x < f; [ $x ]",
         "./evil/cat x",
         "/tmp/x/cargo test",
         "/usr/bin/../../tmp/x/git status",
@@ -316,6 +323,11 @@ fn writing_stays_in_the_project() {
         "cd ~+/../.. && rm x",
         "cd - && rm x",
         "rsync -a f /nowhere/home/",
+        "find . -delete",
+        "find . -exec echo {} \\; -delete",
+        "curl -o '#1' 'http://localhost/{../x,b}'",
+        "curl -O 'http://localhost/{.mcp.json,x}'",
+        "dd if=$x",
     ]);
 }
 

@@ -198,6 +198,7 @@ impl Script {
             return Err(format!("`{}` stands where a program should", program.text));
         }
         let name = known_as(&program.text).to_owned();
+        base.known = false;
         base.program.clone_from(&name);
         base.words = words.iter().map(|word| word.text.clone()).collect();
         self.dynamic |= place.fed;
@@ -306,7 +307,7 @@ impl Script {
                 }
             }
             "printf" => printf(args)?,
-            "test" | "[" | "[[" => condition(args)?,
+            "test" | "[" | "[[" => condition(&name, args)?,
             "cd" | "pushd" => {
                 let to = args
                     .iter()
@@ -324,7 +325,7 @@ impl Script {
             "find" | "gfind" => self.find(&mut base, args, place.depth)?,
             "dd" => {
                 for word in args {
-                    match word.text.split_once('=') {
+                    match word.text.split_once('=').filter(|_| !word.split) {
                         Some(("of", to)) if !word.dynamic => base.writes.push(to.to_owned()),
                         Some(("if", from)) => base.reads.push(from.to_owned()),
                         Some(("bs" | "count" | "status" | "seek" | "skip" | "conv", _)) => {}
@@ -445,7 +446,11 @@ impl Script {
                 | "-type" | "-size" | "-mtime" | "-mmin" | "-newer" | "-maxdepth" | "-mindepth"
                 | "-perm" | "-user" | "-group" | "-regextype" | "-atime" | "-ctime" | "-cmin"
                 | "-amin" | "-links" | "-printf" | "-samefile" | "-newermt" => {
-                    rest = after.get(1..).ok_or("`find` has no value")?;
+                    let (value, after) = after.split_first().ok_or("`find` has no value")?;
+                    if value.split {
+                        return Err("words of `find` are put together when it runs".to_owned());
+                    }
+                    rest = after;
                 }
                 "-delete" => base.writes.extend(if roots.is_empty() {
                     vec![".".to_owned()]

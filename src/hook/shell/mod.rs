@@ -34,6 +34,8 @@ pub struct Word {
     pub hidden: bool,
     /// It may turn out to be several words, or an option.
     pub open: bool,
+    /// It may turn out to be several words.
+    pub split: bool,
     /// It has an unquoted pattern in braces.
     pub braces: bool,
     /// It holds a command between brackets, which arithmetic would run.

@@ -146,7 +146,7 @@ fn option<'w>(
             .split_first()
             .ok_or_else(|| format!("`{name} {text}` has no value"))?;
         // More words would come where one is looked for.
-        if value.open && !harmless && (!value.dynamic || value.text.starts_with('-')) {
+        if value.split && !harmless {
             return Err(format!("words of `{name}` are put together when it runs"));
         }
         Ok((value.clone(), rest))

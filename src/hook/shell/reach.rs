@@ -285,6 +285,19 @@ pub(super) fn hosts(command: &mut Command, parsed: &Parsed<'_>) -> Result<(), Un
             && !text.starts_with('@');
         command.sends |= says && !plain_method && !harmless;
     }
+    // It makes names of files out of patterns of its own.
+    let patterns = parsed
+        .operands
+        .iter()
+        .any(|word| word.text.contains(['{', '[']))
+        && !command.writes.is_empty();
+    let marks = parsed
+        .values
+        .iter()
+        .any(|(_, role, value)| *role == Role::Write && value.text.contains('#'));
+    if patterns || marks {
+        return Err(format!("what `{name}` writes is put together when it runs"));
+    }
     let mut numbers = 0;
     for word in &parsed.operands {
         let text = word.text.as_str();
@@ -322,7 +335,7 @@ pub(super) fn hosts(command: &mut Command, parsed: &Parsed<'_>) -> Result<(), Un
                 .split_once('/')
                 .and_then(|(_, path)| path.rsplit('/').next());
             let file = file.unwrap_or_default();
-            if word.dynamic {
+            if word.dynamic || word.text.contains(['{', '[']) {
                 return Err(format!("what `{name}` writes is put together when it runs"));
             }
             let file = file.split(['?', '#']).next().unwrap_or_default();

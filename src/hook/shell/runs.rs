@@ -88,6 +88,11 @@ pub(super) fn wrapped<'w>(
     let parsed = parse(name, table, Style::Leading, false, args)?;
     let behind = |count: usize| args.get(args.len() - count..).unwrap_or_default();
     let mut rest = behind(parsed.operands.len());
+    let unset = parsed
+        .values
+        .iter()
+        .filter(|(option, _, _)| name == "env" && matches!(option.as_str(), "u" | "unset"));
+    env.extend(unset.map(|(_, _, value)| value.text.clone()));
     if matches!(name, "env" | "sudo") {
         while let Some((word, after)) = rest.split_first() {
             if name == "env" && word.text == "-" {

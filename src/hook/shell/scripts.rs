@@ -163,7 +163,7 @@ pub(super) fn awk(command: &mut Command, args: &[Word]) -> Result<(), Unread> {
 }
 
 /// Reads `test`, `[` and `[[`. Shells work out numbers there, and run what they find.
-pub(super) fn condition(args: &[Word]) -> Result<(), Unread> {
+pub(super) fn condition(name: &str, args: &[Word]) -> Result<(), Unread> {
     let number = |word: Option<&Word>| {
         word.is_some_and(|word| {
             let text = word.text.trim_start_matches('-');
@@ -181,7 +181,11 @@ pub(super) fn condition(args: &[Word]) -> Result<(), Unread> {
                 }
             }
             // What it turns out to be could be one of these.
-            _ if word.open && word.dynamic && word.text.starts_with('-') => {
+            text if name != "[["
+                && word.split
+                && word.dynamic
+                && !matches!(text, "$?" | "$#" | "$$") =>
+            {
                 return Err("a condition is put together when it runs".to_owned());
             }
             _ => {}

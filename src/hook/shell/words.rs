@@ -90,6 +90,7 @@ impl Word {
     /// Adds what is only known when the command runs.
     fn expand(&mut self, text: &str, quoted: bool) {
         self.open |= !quoted || self.text.is_empty();
+        self.split |= !quoted;
         self.dynamic = true;
         self.text.push_str(text);
     }
@@ -148,6 +149,7 @@ impl Reader {
                     match c {
                         '*' | '?' | '[' => {
                             word.pattern = true;
+                            word.split = true;
                             word.open |= word.text.is_empty();
                             // A pattern may stand for a hidden file only if it begins so.
                             word.hidden |= hidden(&word.text);
