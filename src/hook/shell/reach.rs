@@ -175,7 +175,7 @@ fn host(word: &Word, out: &mut Vec<String>) {
         || (text.contains('@') && !rest.get(authority.len()..).is_some_and(|behind| behind.starts_with('/')));
     match address::host(text, &mut found) {
         // Only the path may be put together when it runs.
-        Ok(()) if !found.is_empty() && !odd && !(word.open && !word.text.starts_with("http")) => {
+        Ok(()) if !(found.is_empty() || odd || word.open && !word.text.starts_with("http")) => {
             out.push(found);
         }
         _ => out.extend(unclear(text)),
@@ -236,10 +236,11 @@ pub(super) fn hosts(command: &mut Command, parsed: &Parsed<'_>) -> Result<(), Un
         let text = value.text.as_str();
         match role {
             Role::Host => host(value, &mut command.destinations),
-            Role::Data if option == "w" || option == "write-out" => {
-                if value.dynamic || text.contains("%output") {
-                    return Err("`curl -w` may write a file".to_owned());
-                }
+            Role::Data
+                if matches!(option.as_str(), "w" | "write-out")
+                    && (value.dynamic || text.contains("%output")) =>
+            {
+                return Err("`curl -w` may write a file".to_owned());
             }
             Role::Data => {
                 let (_, file) = match option.as_str() {
