@@ -4,6 +4,7 @@
 //! It is no shell. What it does not understand for certain it says it cannot read, and
 //! the caller puts that to a human. What it must never do is overlook a command.
 
+mod builds;
 mod git;
 mod meaning;
 mod options;
