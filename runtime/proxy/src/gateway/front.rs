@@ -155,6 +155,8 @@ pub(super) struct Front<J> {
     /// that are asked in answers, and need to know which.
     pub abouts: Abouts,
     pub tells_abouts: Cell<bool>,
+    /// The client speaks the version without sessions, whatever it was introduced as.
+    pub sessionless: Cell<bool>,
 }
 
 /// What a question to the client is about.
@@ -215,6 +217,7 @@ impl<J: Judge + 'static> Front<J> {
             level: RefCell::default(),
             abouts: Abouts::default(),
             tells_abouts: Cell::default(),
+            sessionless: Cell::default(),
         })
     }
 

@@ -290,9 +290,9 @@ mod tests {
                 let then = now + Duration::from_secs(seconds);
                 tasks.find(&shown, then).is_some()
             };
-            assert_eq!(known(0), true, "{id}");
+            assert!(known(0), "{id}");
             assert_eq!(known(2), id != "a", "{id}");
-            assert_eq!(known(LONGEST.as_secs() + 1), false);
+            assert!(!known(LONGEST.as_secs() + 1));
         }
         assert_eq!(tasks.find(&long, now + LONGEST), None);
         for number in 0..2 * MAX_TASKS {

@@ -66,7 +66,7 @@ impl<J: Judge + 'static> Front<J> {
     /// Why this client has no tasks, if so.
     fn why_no_tasks(&self) -> Option<String> {
         let newest = VERSIONS.first().copied().unwrap_or_default();
-        if self.tells_abouts.get() {
+        if self.sessionless.get() {
             return Some(format!(
                 "`task` and `tasks/*` are of version {newest} of the protocol, and the tasks of newer versions do not go through the gateway"
             ));
