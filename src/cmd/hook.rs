@@ -106,6 +106,7 @@ fn session(args: &HookArgs, event: &Event) -> String {
 fn remember(args: &HookArgs, event: &Event) -> Result<Answer, Failure> {
     if let Some(output) = &event.output {
         let mut store = store(args)?;
+        store.be_patient().map_err(Failure::Message)?;
         let held = store
             .hold(&session(args, event), &Moment::now())
             .map_err(Failure::Message)?;

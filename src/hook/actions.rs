@@ -41,33 +41,36 @@ pub struct Base {
     pub project: PathBuf,
 }
 
+/// Actions that one use of a tool can stand for, at most.
+const MAX_ACTIONS: usize = 500;
+
 /// The server and the tool under which an event's outcome is remembered.
 #[must_use]
 pub fn name(event: &Event) -> (Option<&str>, &str) {
     match event.server.as_deref() {
         Some("") => (None, &event.tool),
+        // Whoever calls itself so is judged like the agent's own tools.
+        Some(SERVER) | None => (Some(SERVER), canonical(&event.tool)),
         Some(server) => (Some(server), &event.tool),
-        None => (Some(SERVER), canonical(&event.tool)),
     }
 }
 
 fn canonical(tool: &str) -> &str {
-    match tool {
-        "Bash" | "Shell" | "shell" | "local_shell" | "exec_command" => "shell",
-        "Read" | "NotebookRead" | "Glob" | "Grep" | "LS" | "read" => "read",
-        "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "Delete" | "apply_patch" | "write" => {
-            "write"
-        }
-        "WebFetch" | "fetch" => "fetch",
-        "WebSearch" | "search" => "search",
-        other => other,
+    match tool.to_ascii_lowercase().as_str() {
+        "bash" | "shell" | "local_shell" | "exec_command" | "run_terminal_cmd" => "shell",
+        "read" | "notebookread" | "glob" | "grep" | "ls" => "read",
+        "write" | "edit" | "multiedit" | "notebookedit" | "delete" | "apply_patch" => "write",
+        "webfetch" | "fetch" => "fetch",
+        "websearch" | "search" => "search",
+        _ => tool,
     }
 }
 
 /// What an event stands for.
 #[must_use]
 pub fn of(event: &Event, base: &Base) -> Actions {
-    if let (Some(_), (server, tool)) = (&event.server, name(event)) {
+    let (server, tool) = name(event);
+    if server != Some(SERVER) {
         return Actions {
             calls: vec![Action {
                 server: server.map(str::to_owned),
@@ -78,42 +81,89 @@ pub fn of(event: &Event, base: &Base) -> Actions {
             unread: None,
         };
     }
-    let tool = canonical(&event.tool);
     let input: Map<String, Value> = match serde_json::from_slice(&event.input) {
         Ok(Value::Object(input)) => input,
         _ => return unread("its arguments are not an object"),
     };
-    let text = |keys: &[&str]| {
-        let found = keys.iter().find_map(|key| input.get(*key));
-        found.and_then(Value::as_str)
+    let mut actions = own(tool, &input, event, base);
+    if actions.calls.len() > MAX_ACTIONS {
+        actions.calls.truncate(MAX_ACTIONS);
+        actions.unread = Some("it does very many things".to_owned());
+    }
+    actions
+}
+
+fn own(tool: &str, input: &Map<String, Value>, event: &Event, base: &Base) -> Actions {
+    let texts = |keys: &[&str]| -> Vec<&str> {
+        let found = keys.iter().filter_map(|key| input.get(*key));
+        found.filter_map(Value::as_str).collect()
     };
-    let paths = ["file_path", "notebook_path", "path", "target_file"];
+    let paths = texts(&[
+        "file_path",
+        "notebook_path",
+        "path",
+        "target_file",
+        "target_directory",
+    ]);
     match tool {
-        "shell" => match text(&["command"]) {
-            Some(command) => shell_actions(command, event, base),
-            None => unread("its `command` is not a string"),
+        "shell" => match texts(&["command", "cmd"]).as_slice() {
+            [command] => shell_actions(command, event, base),
+            [] => unread("its `command` is not a string"),
+            _ => unread("it has more than one command"),
         },
-        "write" if event.tool == "apply_patch" => match text(&["command", "input", "patch"]) {
-            Some(patch) => patch_actions(patch, event, base),
-            None => unread("its patch is not a string"),
-        },
-        "write" => match text(&paths) {
-            Some(path) => file(tool, path, event, base),
-            None => unread("it names no file"),
-        },
+        "write" if event.tool.eq_ignore_ascii_case("apply_patch") => {
+            match texts(&["command", "input", "patch"]).as_slice() {
+                [patch] => patch_actions(patch, event, base),
+                _ => unread("its patch is not a string"),
+            }
+        }
+        "write" if paths.is_empty() => unread("it names no file"),
+        "write" => files(tool, &paths, event, base),
         "read" => {
-            let path = text(&paths).unwrap_or(".");
-            let mut actions = file(tool, path, event, base);
-            // A pattern may hold directories of its own.
-            if let Some(pattern) = text(&["pattern", "glob"]).filter(|_| event.tool == "Glob") {
-                actions.calls.extend(file(tool, pattern, event, base).calls);
+            let mut named: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+            // What `Grep` searches for is a text, what `Glob` does is a path.
+            let grep = event.tool.eq_ignore_ascii_case("grep");
+            let patterns = texts(if grep {
+                &["glob"]
+            } else {
+                &["glob", "pattern"]
+            });
+            if named.is_empty() {
+                named.push(".".to_owned());
+            }
+            let among: Vec<String> = named
+                .iter()
+                .flat_map(|path| {
+                    patterns
+                        .iter()
+                        .map(move |pattern| format!("{path}/{pattern}"))
+                })
+                .collect();
+            named.extend(among);
+            named.extend(patterns.iter().map(|pattern| (*pattern).to_owned()));
+            let named: Vec<&str> = named.iter().map(String::as_str).collect();
+            let mut actions = files(tool, &named, event, base);
+            let odd = |pattern: &&str| {
+                let mut parts = pattern.split('/');
+                parts.any(|part| part.starts_with('.') && part.contains(['*', '?', '[', '{']))
+            };
+            if patterns.iter().any(odd) {
+                actions.unread = Some("its pattern may stand for hidden files".to_owned());
             }
             actions
         }
-        _ => Actions {
+        "fetch" | "search" => Actions {
             calls: vec![action(tool, event.input.clone(), None)],
             unread: None,
         },
+        _ => {
+            let runs = ["command", "cmd", "chars", "script", "code"];
+            let run = runs.iter().find(|key| input.contains_key(**key));
+            Actions {
+                calls: vec![action(tool, event.input.clone(), None)],
+                unread: run.map(|key| format!("`{tool}` is not known, and has a `{key}`")),
+            }
+        }
     }
 }
 
@@ -133,22 +183,44 @@ fn action(tool: &str, args: Vec<u8>, about: Option<String>) -> Action {
     }
 }
 
-fn file(tool: &str, path: &str, event: &Event, base: &Base) -> Actions {
-    let from = event.cwd.as_deref().unwrap_or(&base.project);
+/// Where relative paths are seen from.
+fn start(event: &Event, base: &Base) -> PathBuf {
+    let from = event.from.as_ref().or(event.cwd.as_ref());
+    from.map_or_else(|| base.project.clone(), |from| base.project.join(from))
+}
+
+fn files(tool: &str, paths: &[&str], event: &Event, base: &Base) -> Actions {
+    let from = start(event, base);
+    let calls = paths
+        .iter()
+        .map(|path| path_action(tool, path, &from, base, None, true));
     Actions {
-        calls: vec![path_action(tool, path, from, base, None)],
+        calls: calls.collect(),
         unread: None,
     }
 }
 
-/// A call about a file: the path as written, whole, and as seen from the project.
-fn path_action(tool: &str, path: &str, from: &Path, base: &Base, about: Option<String>) -> Action {
+/// A call about a file: the path as written, whole, and as seen from the project. What lies
+/// below is meant as well if `deep`.
+fn path_action(
+    tool: &str,
+    path: &str,
+    from: &Path,
+    base: &Base,
+    about: Option<String>,
+    deep: bool,
+) -> Action {
     let whole = whole(path, from, base);
     let relative = seen_from(&whole, &base.project);
+    let home = base
+        .home
+        .as_ref()
+        .map(|home| home.canonicalize().unwrap_or_else(|_| home.clone()));
     let args = json!({
         "path": whole.to_string_lossy(),
         "relative": relative,
         "written": path,
+        "holds_home": deep && home.is_some_and(|home| home.starts_with(&whole)),
     });
     action(tool, args.to_string().into_bytes(), about)
 }
@@ -200,40 +272,63 @@ fn seen_from(path: &Path, project: &Path) -> String {
 
 fn shell_actions(text: &str, event: &Event, base: &Base) -> Actions {
     let script = shell::read(text);
+    // The whole text once, whatever could be read of it.
+    let whole_text = json!({
+        "text": text,
+        "certain": script.unread.is_none() && !script.dynamic,
+    });
     let mut actions = Actions {
-        calls: Vec::new(),
+        calls: vec![action("script", whole_text.to_string().into_bytes(), None)],
         unread: script.unread,
     };
     // Where `cd` stands among other commands, a relative path may be seen from either
     // directory.
-    let start = event.cwd.clone().unwrap_or_else(|| base.project.clone());
-    let mut places = vec![start];
+    let mut places = vec![start(event, base)];
     for command in &script.commands {
         if let Some(to) = &command.directory {
-            let moved: Vec<PathBuf> = places.iter().map(|from| whole(to, from, base)).collect();
-            places.extend(moved);
+            let moved: Option<Vec<PathBuf>> = places
+                .iter()
+                .map(|from| match to.as_str() {
+                    shell::TOP => top(from),
+                    to => Some(whole(to, from, base)),
+                })
+                .collect();
+            let known = moved.is_some();
+            places.extend(moved.unwrap_or_default());
             places.sort();
             places.dedup();
-            if to == "-" || places.len() > 16 {
+            if to == "-" || !known || places.len() > 16 {
                 actions.unread =
                     Some("it changes directories in a way that is hard to follow".to_owned());
                 places.truncate(16);
             }
         }
     }
-    // The whole text once, whatever could be read of it.
-    actions.calls.push(action(
-        "script",
-        json!({ "text": text }).to_string().into_bytes(),
-        None,
-    ));
     for command in &script.commands {
-        command_actions(command, &places, base, &mut actions.calls);
+        if actions.calls.len() > MAX_ACTIONS {
+            break;
+        }
+        if let Err(why) = command_actions(command, &places, base, &mut actions.calls) {
+            actions.unread = Some(why);
+        }
     }
     actions
 }
 
-fn command_actions(command: &Command, places: &[PathBuf], base: &Base, out: &mut Vec<Action>) {
+/// Where the project of git begins in which a directory lies.
+fn top(from: &Path) -> Option<PathBuf> {
+    let mut ancestors = from.ancestors();
+    ancestors
+        .find(|directory| directory.join(".git").exists())
+        .map(Path::to_owned)
+}
+
+fn command_actions(
+    command: &Command,
+    places: &[PathBuf],
+    base: &Base,
+    out: &mut Vec<Action>,
+) -> Result<(), String> {
     let line = command.words.join(" ");
     let about = Some(shortened(&line));
     let args = command.words.get(1..).unwrap_or_default();
@@ -242,6 +337,7 @@ fn command_actions(command: &Command, places: &[PathBuf], base: &Base, out: &mut
         "args": args,
         "command": line,
         "env": command.env,
+        "known": command.known,
         "dynamic": command.dynamic,
         "piped": command.piped,
     });
@@ -250,73 +346,43 @@ fn command_actions(command: &Command, places: &[PathBuf], base: &Base, out: &mut
         value.to_string().into_bytes(),
         about.clone(),
     ));
-    let files = command.writes.iter().map(|path| ("write", path));
-    for (tool, path) in files.chain(command.reads.iter().map(|path| ("read", path))) {
+    let name = command.program.as_str();
+    let names_only = matches!(
+        name,
+        "ls" | "stat" | "du" | "df" | "find" | "tree" | "fd" | "realpath" | "git"
+    );
+    let writes = command.writes.iter().map(|path| ("write", path));
+    let reads = command
+        .reads
+        .iter()
+        .chain(&command.scripts)
+        .map(|path| ("read", path));
+    for (tool, path) in writes.chain(reads) {
         for from in places {
-            out.push(path_action(tool, path, from, base, about.clone()));
+            if out.len() > MAX_ACTIONS {
+                return Err("it does very many things".to_owned());
+            }
+            let deep = tool == "read" && !names_only;
+            out.push(path_action(tool, path, from, base, about.clone(), deep));
         }
     }
+    let elsewhere = |path: &String| {
+        places.iter().any(|from| {
+            let expanded = whole(path, from, base);
+            ["/dev", "/proc"]
+                .iter()
+                .any(|root| expanded.starts_with(root) || from.join(path).starts_with(root))
+        })
+    };
     if command.connects {
-        let tool = if sends(command) { "send" } else { "connect" };
+        let tool = if command.sends { "send" } else { "connect" };
         let value = json!({ "program": command.program, "destinations": command.destinations });
         out.push(action(tool, value.to_string().into_bytes(), about));
     }
-}
-
-/// Whether a command that connects carries data along, as far as can be seen.
-fn sends(command: &Command) -> bool {
-    let plain = matches!(
-        command.program.as_str(),
-        "curl"
-            | "wget"
-            | "git"
-            | "gh"
-            | "dig"
-            | "host"
-            | "nslookup"
-            | "ping"
-            | "http"
-            | "https"
-            | "xh"
-            | "aria2c"
-            | "lynx"
-            | "links"
-            | "w3m"
-            | "curlie"
-    );
-    let data = |word: &String| {
-        let word = word.as_str();
-        [
-            "-d",
-            "-F",
-            "-T",
-            "--data",
-            "--form",
-            "--upload",
-            "--post",
-            "--json",
-            "--body",
-            "--method",
-            "--request",
-        ]
-        .iter()
-        .any(|option| word.starts_with(option))
-            || matches!(word, "POST" | "PUT" | "PATCH" | "push" | "send-email")
-            || (word.starts_with("-X") && word != "-X" && word != "-XGET")
-            || (word.contains('?') && word.contains('='))
-            || (word.starts_with('-')
-                && !word.starts_with("--")
-                && word.contains(['d', 'F', 'T'])
-                && matches!(command.program.as_str(), "curl"))
-            || (matches!(command.program.as_str(), "http" | "https" | "xh")
-                && word.contains('=')
-                && !word.starts_with('-'))
-    };
-    !plain
-        || command.dynamic
-        || command.piped
-        || !command.reads.is_empty()
-        || command.words.iter().skip(1).any(data)
+    if command.scripts.iter().any(elsewhere) {
+        return Err(format!("`{name}` takes its commands from elsewhere"));
+    }
+    Ok(())
 }
 
 fn shortened(line: &str) -> String {
@@ -328,7 +394,7 @@ fn shortened(line: &str) -> String {
 }
 
 fn patch_actions(patch: &str, event: &Event, base: &Base) -> Actions {
-    let from = event.cwd.as_deref().unwrap_or(&base.project);
+    let from = start(event, base);
     let heads = [
         "*** Add File: ",
         "*** Update File: ",
@@ -340,7 +406,7 @@ fn patch_actions(patch: &str, event: &Event, base: &Base) -> Actions {
         heads.iter().find_map(|head| line.strip_prefix(head))
     });
     let calls: Vec<Action> = files
-        .map(|path| path_action("write", path.trim(), from, base, None))
+        .map(|path| path_action("write", path.trim(), &from, base, None, false))
         .collect();
     if calls.is_empty() {
         return unread("its patch names no file");

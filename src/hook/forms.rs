@@ -41,8 +41,10 @@ pub struct Event {
     pub name: String,
     /// The conversation.
     pub session: String,
-    /// The directory in which the agent works.
+    /// The directory in which the agent works: the project, where the client tells it.
     pub cwd: Option<PathBuf>,
+    /// The directory in which this use of a tool works, if it is another.
+    pub from: Option<PathBuf>,
     /// The server, for tools of MCP servers.
     pub server: Option<String>,
     /// The tool, as the client calls it.
@@ -161,6 +163,7 @@ fn claude_code(bytes: &[u8]) -> Result<Event, String> {
         name,
         session: found.needed(1, "session_id")?,
         cwd: found.text(2, "cwd")?.map(PathBuf::from),
+        from: directory(found.raw(4))?,
         server,
         tool,
         input: found.raw(4).unwrap_or(b"{}").to_vec(),
@@ -192,8 +195,10 @@ fn cursor(bytes: &[u8]) -> Result<Event, String> {
         .value(3)?
         .and_then(|roots| roots.get(0)?.as_str().map(PathBuf::from));
     let cwd = found.text(2, "cwd")?.filter(|cwd| !cwd.is_empty());
+    let cwd = cwd.map(PathBuf::from);
     let mut event = Event {
-        cwd: cwd.map(PathBuf::from).or(root),
+        cwd: root.or_else(|| cwd.clone()),
+        from: cwd,
         ..Event::nothing(name)
     };
     match event.name.as_str() {
@@ -223,6 +228,7 @@ fn cursor(bytes: &[u8]) -> Result<Event, String> {
                 event.server = Some(String::new());
             }
             event.input = arguments(&found, 6)?;
+            event.from = directory(Some(&event.input))?.or(event.from);
             event.output = found.value(11)?;
         }
         _ => return Ok(event),
@@ -234,6 +240,25 @@ fn cursor(bytes: &[u8]) -> Result<Event, String> {
     };
     event.session = found.needed(1, "conversation_id")?;
     Ok(event)
+}
+
+/// The directory that a tool's arguments say it works in.
+fn directory(input: Option<&[u8]>) -> Result<Option<PathBuf>, String> {
+    let Some(Ok(Value::Object(input))) = input.map(serde_json::from_slice::<Value>) else {
+        return Ok(None);
+    };
+    let names = ["working_directory", "workdir", "cwd"];
+    let mut found = names
+        .iter()
+        .filter_map(|name| Some((name, input.get(*name)?)));
+    match (found.next(), found.next()) {
+        (None, _) => Ok(None),
+        (Some((_, Value::Null)), None) => Ok(None),
+        (Some((_, Value::String(path))), None) => {
+            Ok((!path.is_empty()).then(|| PathBuf::from(path)))
+        }
+        (Some((name, _)), _) => Err(format!("`{name}` is not one plain directory")),
+    }
 }
 
 /// Arguments that are an object, or a text that holds one.
@@ -278,6 +303,7 @@ fn plain(bytes: &[u8]) -> Result<Event, String> {
         name,
         session: found.needed(1, "session")?,
         cwd: found.text(2, "cwd")?.map(PathBuf::from),
+        from: directory(found.raw(5))?,
         server: found.text(3, "server")?,
         tool: found.needed(4, "tool")?,
         input: found.raw(5).unwrap_or(b"{}").to_vec(),
@@ -292,6 +318,7 @@ impl Event {
             name,
             session: String::new(),
             cwd: None,
+            from: None,
             server: None,
             tool: String::new(),
             input: Vec::new(),

@@ -12,6 +12,8 @@ pub mod shell;
 pub mod store;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod verdicts;
 
 /// The server under which a policy knows the agent's own tools.
 pub const SERVER: &str = "agent";

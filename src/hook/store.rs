@@ -21,8 +21,11 @@ const MAX_SESSION: i64 = 16 << 20;
 const MAX_ATTEMPTS: usize = 50_000;
 /// Conversations that nobody has used for so long are forgotten.
 const MAX_AGE_MS: i64 = 7 * 24 * 3600 * 1000;
-/// How long to wait for other hooks.
-const BUSY: Duration = Duration::from_secs(2);
+/// How long to wait for other hooks before a call.
+const BUSY: Duration = Duration::from_secs(5);
+/// How long to wait for them after a call: what it returned must not get lost, and nobody is
+/// waiting.
+const PATIENT: Duration = Duration::from_secs(30);
 /// Bytes of the write-ahead log before it is written back: few enough for the next hook
 /// to read at once.
 const MAX_LOG: u64 = 400 * 1024;
@@ -83,6 +86,16 @@ impl Store {
             return Err(said(&"it is of another version of bouncer"));
         }
         Ok(Self(connection))
+    }
+
+    /// Waits longer for other hooks from now on.
+    ///
+    /// # Errors
+    /// If that cannot be set.
+    pub fn be_patient(&self) -> Result<(), String> {
+        self.0
+            .busy_timeout(PATIENT)
+            .map_err(|error| error.to_string())
     }
 
     fn prepare(connection: &Connection) -> rusqlite::Result<()> {

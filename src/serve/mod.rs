@@ -11,7 +11,7 @@ mod tests;
 mod tools;
 
 use crate::cli::PolicySource;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, Read, Write};
@@ -55,11 +55,18 @@ impl Wrong {
 
 #[derive(Deserialize)]
 struct Request<'a> {
-    #[serde(borrow)]
+    jsonrpc: Option<String>,
+    /// Also `null`, which is no id but is there.
+    #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
     method: Option<String>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     params: Option<&'a RawValue>,
+}
+
+/// A member that is there, whatever its value.
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(from: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(from).map(Some)
 }
 
 impl Server {
@@ -106,9 +113,6 @@ impl Server {
         };
         // An answer to something that was never asked, or a notification.
         let id = request.id?.get();
-        let Some(method) = request.method else {
-            return Some(error(id, INVALID_REQUEST, "the request has no method"));
-        };
         if id == "null" || id.starts_with(['{', '[', 't', 'f']) {
             return Some(error(
                 "null",
@@ -116,7 +120,16 @@ impl Server {
                 "the id is neither a string nor a number",
             ));
         }
+        if request.jsonrpc.as_deref() != Some("2.0") {
+            return Some(error(id, INVALID_REQUEST, "`jsonrpc` is not `2.0`"));
+        }
+        let Some(method) = request.method else {
+            return Some(error(id, INVALID_REQUEST, "the request has no method"));
+        };
         let params = request.params.map_or("{}", RawValue::get);
+        if !params.starts_with('{') {
+            return Some(error(id, INVALID_PARAMS, "`params` is not an object"));
+        }
         Some(match self.method(&method, params) {
             Ok(result) => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#),
             Err(wrong) => error(id, wrong.code, &wrong.message),

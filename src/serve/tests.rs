@@ -215,6 +215,16 @@ fn the_protocol_is_kept() {
             .unwrap()
             .contains("-32600")
     );
+    for (line, code) in [
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "-32600"),
+        (r#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#, "-32600"),
+        (r#"{"id":1,"method":"ping"}"#, "-32600"),
+        (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, "-32600"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#, "-32602"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":null}"#, "-32602"),
+    ] {
+        assert!(raw(line).unwrap().contains(code), "{line}");
+    }
     assert!(
         raw(r#"{"jsonrpc":"2.0","id":"a\u0062","method":"ping"}"#)
             .unwrap()

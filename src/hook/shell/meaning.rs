@@ -1,10 +1,15 @@
 //! What the commands of a script are: wrappers such as `env` and `xargs` taken off,
 //! scripts inside scripts read, and which hosts and files are named.
 
-use super::reach::{destinations, files};
+use super::builds::{build, github};
+use super::git::git;
+use super::options::{Style, parse};
+use super::reach::{files, guess, hosts, is_stream, machines, paths, values};
 use super::reader::{self, Unread};
-use super::runs::{assignment, git_settings, interpreter, wrapped};
-use super::{Simple, Word};
+use super::runs::{Runs, Shell, assignment, interpreter, is_wrapper, setting, shell, wrapped};
+use super::scripts::{awk, condition, printf, sed, tar};
+use super::table::{self, Operands, SYSTEM};
+use super::{Simple, Word, words::assignable};
 
 /// Commands in one script, at most.
 const MAX_COMMANDS: usize = 200;
@@ -12,10 +17,13 @@ const MAX_COMMANDS: usize = 200;
 /// A program that a script starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
-    /// Its name, without directories; empty for an assignment by itself.
+    /// Its name; with its directory, unless that is one of the system's. Empty for an
+    /// assignment by itself.
     pub program: String,
     /// The program and its arguments as words.
     pub words: Vec<String>,
+    /// The program is known, and all of its words are.
+    pub known: bool,
     /// Some argument is only known when the command runs.
     pub dynamic: bool,
     /// Variables that are set for it, or for what follows.
@@ -24,12 +32,16 @@ pub struct Command {
     pub piped: bool,
     /// It can reach the network.
     pub connects: bool,
+    /// It can carry data there.
+    pub sends: bool,
     /// Hosts and other destinations that it names.
     pub destinations: Vec<String>,
-    /// Files that it writes, and that it reads by redirection.
+    /// Files that it writes.
     pub writes: Vec<String>,
-    /// Files that it reads by redirection.
+    /// Files that it reads.
     pub reads: Vec<String>,
+    /// Files of commands that it runs.
+    pub scripts: Vec<String>,
     /// The directory that it changes to, for `cd`.
     pub directory: Option<String>,
 }
@@ -41,6 +53,18 @@ pub struct Script {
     pub commands: Vec<Command>,
     /// Why part of the script could not be read, if so.
     pub unread: Option<String>,
+    /// Part of it is only known when it runs.
+    pub dynamic: bool,
+}
+
+/// Where a list of words stands.
+#[derive(Clone, Copy, Default)]
+struct Place<'w> {
+    /// The here document or here string that it reads.
+    input: Option<&'w Word>,
+    /// Words that are not seen here are added to it.
+    fed: bool,
+    depth: usize,
 }
 
 /// Reads a script.
@@ -53,15 +77,28 @@ pub fn read(text: &str) -> Script {
     script
 }
 
+/// The name under which a program is known.
+fn known_as(text: &str) -> &str {
+    SYSTEM
+        .iter()
+        .find_map(|directory| text.strip_prefix(directory))
+        .filter(|name| !name.contains('/') && !name.is_empty())
+        .unwrap_or(text)
+}
+
 impl Script {
     fn add(&mut self, text: &str, depth: usize) -> Result<(), Unread> {
+        // What comes behind what cannot be read may still be worth a denial.
+        let mut unread = None;
         for simple in reader::commands(text, depth)? {
-            self.simple(&simple, depth)?;
+            if let Err(why) = self.simple(&simple, depth) {
+                unread.get_or_insert(why);
+            }
+            if self.commands.len() > MAX_COMMANDS {
+                return Err("it has very many commands".to_owned());
+            }
         }
-        if self.commands.len() > MAX_COMMANDS {
-            return Err("it has very many commands".to_owned());
-        }
-        Ok(())
+        unread.map_or(Ok(()), Err)
     }
 
     fn simple(&mut self, simple: &Simple, depth: usize) -> Result<(), Unread> {
@@ -69,18 +106,33 @@ impl Script {
             piped: simple.piped,
             ..Command::default()
         };
+        let all = simple.words.iter().chain(&simple.input);
+        for word in all.chain(simple.redirects.iter().map(|redirect| &redirect.target)) {
+            self.dynamic |= word.dynamic;
+            // Bash works out what stands between brackets, and runs what it finds there.
+            if word.code {
+                return Err("a word holds a command between brackets".to_owned());
+            }
+            if word.hidden {
+                return Err("a pattern may stand for hidden files".to_owned());
+            }
+        }
         for redirect in &simple.redirects {
             let target = &redirect.target;
             if target.dynamic || target.pattern {
                 return Err("where it reads or writes is put together when it runs".to_owned());
             }
-            let mut parts = target.text.trim_start_matches('/').split('/');
+            let mut parts = target
+                .text
+                .split('/')
+                .filter(|part| !part.is_empty() && *part != ".");
             match (parts.next(), parts.next(), parts.next()) {
-                (Some("dev"), Some("tcp" | "udp"), host) => {
+                (Some("dev"), Some("tcp" | "udp"), host) if target.text.starts_with('/') => {
                     base.connects = true;
-                    base.destinations.extend(host.map(str::to_owned));
+                    base.sends = true;
+                    base.destinations.push(host.unwrap_or_default().to_owned());
                 }
-                (Some("dev"), Some("null" | "stdout" | "stderr" | "stdin" | "tty" | "fd"), _) => {}
+                _ if is_stream(&target.text) => {}
                 _ if redirect.write => base.writes.push(target.text.clone()),
                 _ => base.reads.push(target.text.clone()),
             }
@@ -89,9 +141,15 @@ impl Script {
             .words
             .iter()
             .take_while(|word| assignment(word).is_some());
-        base.env = assigned.filter_map(assignment).map(str::to_owned).collect();
-        let words = simple.words.get(base.env.len()..).unwrap_or_default();
-        self.command(base, words, simple.input.as_ref(), depth)
+        let count = assigned.clone().count();
+        base.env = assigned.filter_map(setting).collect();
+        let words = simple.words.get(count..).unwrap_or_default();
+        let place = Place {
+            input: simple.input.as_ref(),
+            fed: false,
+            depth,
+        };
+        self.command(base, words, place)
     }
 
     /// Adds what a list of words starts.
@@ -99,22 +157,26 @@ impl Script {
         &mut self,
         mut base: Command,
         words: &[Word],
-        input: Option<&Word>,
-        depth: usize,
+        place: Place<'_>,
     ) -> Result<(), Unread> {
+        if place.depth > 32 {
+            return Err("it nests very deep".to_owned());
+        }
         let Some((program, args)) = words.split_first() else {
+            base.known = true;
             self.commands.push(base);
             return Ok(());
         };
         let bracket = matches!(program.text.as_str(), "[" | "[[");
-        if program.dynamic || (program.pattern && !bracket) || program.text.starts_with('~') {
+        if program.dynamic
+            || ((program.pattern || program.open) && !bracket)
+            || program.text.starts_with('~')
+        {
             return Err("a program's name is put together when it runs".to_owned());
         }
         let keyword = matches!(
             program.text.as_str(),
-            "{" | "}"
-                | "!"
-                | "if"
+            "!" | "if"
                 | "then"
                 | "elif"
                 | "else"
@@ -129,62 +191,119 @@ impl Script {
                 | "select"
                 | "function"
                 | "coproc"
+                | "foreach"
+                | "repeat"
+                | "end"
         );
-        if keyword || program.text.starts_with('-') || program.text.contains(['{', '}']) {
+        if keyword
+            || program.text.is_empty()
+            || program.text.starts_with(['-', '+'])
+            || program.text.contains(['{', '}'])
+        {
             return Err(format!("`{}` stands where a program should", program.text));
         }
-        // Bash works out what stands between brackets, and runs what it finds there.
-        let index = |word: &Word| word.text.contains("[$(") || word.text.contains("[`");
-        if words.iter().any(index) {
-            return Err("a word holds a command between brackets".to_owned());
-        }
-        // What `xargs` and `find` put in is not known here.
-        let fed = base.dynamic;
-        base.program = program
-            .text
-            .rsplit('/')
-            .next()
-            .unwrap_or_default()
-            .to_owned();
+        let name = known_as(&program.text).to_owned();
+        base.known = false;
+        base.program.clone_from(&name);
         base.words = words.iter().map(|word| word.text.clone()).collect();
-        base.dynamic |= args.iter().any(|word| word.dynamic);
-        let name = base.program.clone();
-        match name.as_str() {
-            "nohup" | "setsid" | "builtin" | "exec" | "caffeinate" | "unbuffer" | "busybox"
-            | "toybox" | "command" | "nice" | "ionice" | "stdbuf" | "timeout" | "gtimeout"
-            | "time" | "env" | "sudo" | "doas" | "xargs" | "gxargs" => {
-                // `command -v` only looks a name up.
-                if name == "command"
-                    && args
-                        .iter()
-                        .any(|arg| matches!(arg.text.as_str(), "-v" | "-V"))
-                {
-                    self.commands.push(base);
-                    return Ok(());
-                }
-                let mut inner = base.clone();
-                let rest = wrapped(&name, args, &mut inner.env)?;
-                if name == "xargs" || name == "gxargs" {
-                    inner.dynamic = true;
-                }
-                // `sudo` and the like are worth a rule of their own.
-                let mut outer = base;
-                outer.words = outer
-                    .words
-                    .into_iter()
-                    .take(words.len() - rest.len())
-                    .collect();
-                (outer.writes, outer.reads) = (Vec::new(), Vec::new());
-                self.commands.push(outer);
-                return self.command(inner, rest, input, depth + 1);
-            }
-            "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" | "eval" | "source" | "."
-                if fed =>
-            {
+        self.dynamic |= place.fed;
+        base.dynamic = place.fed || args.iter().any(|word| word.dynamic);
+        let Some(row) = table::program(&name) else {
+            if place.fed {
                 return Err(format!("`{name}` is handed what another command prints"));
             }
-            "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" => {
-                return self.shell(base, args, input, depth);
+            if table::runs_commands(&name) {
+                return Err(format!("`{name}` runs commands of its own"));
+            }
+            guess(&mut base, args);
+            self.commands.push(base);
+            return Ok(());
+        };
+        base.known = true;
+        let fallback = base.clone();
+        let done = self.row(base, row, args, place);
+        let done = if place.fed && !row.harmless {
+            done.and(Err(format!(
+                "`{name}` is handed what another command prints"
+            )))
+        } else {
+            done
+        };
+        if done.is_err() {
+            // Where it leads is judged all the same.
+            let mut guessed = Command {
+                known: false,
+                ..fallback
+            };
+            if matches!(row.operands, Operands::Hosts | Operands::Remote) {
+                (guessed.connects, guessed.sends) = (true, true);
+                let words = args.iter().filter(|word| !word.text.starts_with('-'));
+                guessed
+                    .destinations
+                    .extend(words.map(|word| word.text.clone()));
+            }
+            guess(&mut guessed, args);
+            self.commands.push(guessed);
+        }
+        done
+    }
+
+    /// Adds a program of the table.
+    fn row(
+        &mut self,
+        mut base: Command,
+        row: &table::Program,
+        args: &[Word],
+        place: Place<'_>,
+    ) -> Result<(), Unread> {
+        let name = base.program.clone();
+        match row.operands {
+            Operands::Own => return self.own(base, args, place),
+            Operands::Script => return self.script(base, row, args, place),
+            Operands::Build | Operands::Verb => build(&mut base, row, args)?,
+            operands => {
+                let parsed = parse(&name, row.options, row.style, row.harmless, args)?;
+                values(&mut base, &parsed)?;
+                match operands {
+                    Operands::Hosts => hosts(&mut base, &parsed)?,
+                    Operands::Remote => {
+                        machines(&mut base, &parsed)?;
+                        self.commands.push(base);
+                        return Err(format!("what `{name}` does on another machine is not seen"));
+                    }
+                    _ => files(&mut base, operands, &parsed)?,
+                }
+            }
+        }
+        self.commands.push(base);
+        Ok(())
+    }
+
+    /// Programs that are read by code of their own.
+    fn own(&mut self, mut base: Command, args: &[Word], place: Place<'_>) -> Result<(), Unread> {
+        let name = base.program.clone();
+        match name.as_str() {
+            "command"
+                if matches!(
+                    args.first().map(|word| word.text.as_str()),
+                    Some("-v" | "-V")
+                ) => {}
+            _ if is_wrapper(&name) => return self.wrapper(base, args, place),
+            "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" => {
+                let script = shell(&name, args)?;
+                if let Shell::File(file) = script {
+                    base.scripts.push(file.text.clone());
+                    guess(&mut base, args);
+                }
+                self.commands.push(base);
+                return match (script, place.input) {
+                    (Shell::Text(text), _) => self.add(&text.text, place.depth + 1),
+                    (Shell::Input, Some(script)) if !script.dynamic => {
+                        self.add(&script.text, place.depth + 1)
+                    }
+                    (Shell::File(file), _) if file.text != "-" => Ok(()),
+                    _ => Err(format!("`{name}` takes its commands from elsewhere")),
+                };
             }
             "eval" => {
                 if args.iter().any(|word| word.dynamic || word.pattern) {
@@ -192,128 +311,227 @@ impl Script {
                 }
                 let text: Vec<&str> = args.iter().map(|word| word.text.as_str()).collect();
                 self.commands.push(base);
-                return self.add(&text.join(" "), depth + 1);
+                return self.add(&text.join(" "), place.depth + 1);
             }
-            "source" | "."
-                if args.iter().any(|word| {
-                    word.dynamic
-                        || word.pattern
-                        || word.text.starts_with("/dev/")
-                        || word.text.starts_with("/proc/")
-                }) =>
-            {
-                return Err(format!("`{name}` takes its commands from elsewhere"));
-            }
+            "source" | "." => match args.first() {
+                Some(file) if !file.dynamic && !file.pattern && !file.text.starts_with('-') => {
+                    base.scripts.push(file.text.clone());
+                }
+                _ => return Err(format!("`{name}` takes its commands from elsewhere")),
+            },
             "export" | "declare" | "typeset" | "readonly" | "local" => {
+                let parsed = parse(&name, "xrgp", Style::Usual, false, args)?;
                 base.env
-                    .extend(args.iter().filter_map(assignment).map(str::to_owned));
+                    .extend(parsed.operands.iter().filter_map(|word| setting(word)));
             }
-            "find" | "gfind" | "fd" | "fdfind" => self.find(&base, args, depth)?,
-            "parallel" | "watch" | "script" | "flock" | "su" | "runuser" | "trap" | "alias"
-            | "expect" | "entr" | "at" | "batch" | "crontab" | "chroot" | "unshare" | "nsenter"
-            | "osascript" | "tclsh" | "emacs" | "ed" | "ex" | "gdb" | "lldb" | "strace"
-            | "ltrace" | "systemd-run" | "mapfile" | "readarray" | "compgen" | "complete"
-            | "hash" | "enable" | "bind"
-                if !args.is_empty() =>
-            {
-                return Err(format!("`{name}` runs commands of its own"));
+            "unset" => base.env.extend(args.iter().map(|word| word.text.clone())),
+            "read" => {
+                let parsed = parse(&name, "rs p= t= n= d= u=", Style::Usual, false, args)?;
+                let names = parsed.operands.iter().map(|word| word.text.clone());
+                let names: Vec<String> = names.collect();
+                if !names.iter().all(|name| assignable(name)) {
+                    return Err("`read` sets what is put together when it runs".to_owned());
+                }
+                base.env.extend(names);
             }
+            "set" => {
+                let plain = |word: &Word| {
+                    let letters = word.text.trim_start_matches(['-', '+']);
+                    letters.chars().all(|c| "euxvfo".contains(c))
+                        || matches!(letters, "pipefail" | "errexit" | "nounset" | "xtrace")
+                };
+                let options = args.iter().take_while(|word| word.text != "--");
+                if !options.clone().all(|word| !word.dynamic && plain(word)) {
+                    return Err("`set` has words that are not known".to_owned());
+                }
+            }
+            "printf" => printf(args)?,
+            "test" | "[" | "[[" => condition(&name, args)?,
+            "cd" | "pushd" => {
+                let to = args
+                    .iter()
+                    .find(|word| !word.text.starts_with('-') || word.text == "-");
+                let top = to.is_some_and(|word| word.text == super::TOP);
+                if !top && to.is_some_and(|word| word.dynamic || word.pattern) {
+                    return Err("it goes to a directory that is only known when it runs".to_owned());
+                }
+                base.directory = Some(to.map_or_else(|| "~".to_owned(), |word| word.text.clone()));
+            }
+            "git" => git(&mut base, args)?,
+            "sed" | "gsed" => sed(&mut base, args)?,
+            "awk" | "gawk" | "mawk" | "nawk" => awk(&mut base, args)?,
+            "tar" | "bsdtar" | "gtar" => tar(&mut base, args)?,
+            "find" | "gfind" => self.find(&mut base, args, place.depth)?,
+            "dd" => {
+                for word in args {
+                    match word.text.split_once('=').filter(|_| !word.split) {
+                        Some(("of", to)) if !word.dynamic => base.writes.push(to.to_owned()),
+                        Some(("if", from)) => base.reads.push(from.to_owned()),
+                        Some(("bs" | "count" | "status" | "seek" | "skip" | "conv", _)) => {}
+                        _ => return Err("`dd` has a word that is not known".to_owned()),
+                    }
+                }
+            }
+            "gh" => github(&mut base, args),
+            "npx" => {
+                let mut rest = args.iter();
+                let tool = rest.find(|word| !matches!(word.text.as_str(), "--no-install" | "--no"));
+                let tools = [
+                    "tsc",
+                    "eslint",
+                    "prettier",
+                    "jest",
+                    "vitest",
+                    "playwright",
+                    "tsx",
+                    "next",
+                    "vite",
+                    "biome",
+                    "mocha",
+                ];
+                if !tool.is_some_and(|word| !word.dynamic && tools.contains(&word.text.as_str())) {
+                    return Err("`npx` fetches and runs what is not known".to_owned());
+                }
+                guess(&mut base, args);
+            }
+            "hostname" if !args.is_empty() => base.known = false,
             _ => {}
-        }
-        interpreter(&name, args, input, base.piped)?;
-        git_settings(&name, args)?;
-        files(&mut base, args)?;
-        destinations(&mut base, args);
-        if name == "cd" || name == "pushd" {
-            let to = args.iter().find(|word| !word.text.starts_with('-'));
-            if to.is_some_and(|word| word.dynamic || word.pattern) {
-                return Err("it goes to a directory that is only known when it runs".to_owned());
-            }
-            base.directory = Some(to.map_or_else(|| "~".to_owned(), |word| word.text.clone()));
         }
         self.commands.push(base);
         Ok(())
     }
 
-    fn shell(
-        &mut self,
-        base: Command,
-        args: &[Word],
-        input: Option<&Word>,
-        depth: usize,
-    ) -> Result<(), Unread> {
+    fn wrapper(&mut self, base: Command, args: &[Word], place: Place<'_>) -> Result<(), Unread> {
         let name = base.program.clone();
-        let mut rest = args.iter();
-        let mut operand = None;
-        while let Some(word) = rest.next() {
-            if word.dynamic || word.pattern {
-                return Err(format!("what `{name}` runs is put together when it runs"));
-            }
-            let text = word.text.as_str();
-            if !text.starts_with(['-', '+']) || text == "-" {
-                operand = Some(text);
-                break;
-            }
-            match text {
-                "--login" | "--norc" | "--noprofile" | "--posix" | "--" => {}
-                "-o" | "-O" | "+o" | "+O" => {
-                    rest.next();
-                }
-                _ if text.starts_with("--") => {
-                    return Err(format!("`{name} {text}` is not known"));
-                }
-                _ if text.starts_with('-') && text.contains('c') => {
-                    let script = rest.next().filter(|word| !word.dynamic).ok_or_else(|| {
-                        format!("what `{name} -c` runs is put together when it runs")
-                    })?;
-                    self.commands.push(base);
-                    return self.add(&script.text, depth + 1);
-                }
-                _ => {}
-            }
+        let mut inner = Command {
+            words: Vec::new(),
+            program: String::new(),
+            ..base.clone()
+        };
+        let rest = wrapped(&name, args, &mut inner.env)?;
+        let feeds = name.ends_with("xargs");
+        // `sudo` and the like are worth a rule of their own.
+        let mut outer = base;
+        let count = outer.words.len() - rest.len();
+        outer.words.truncate(count);
+        if !rest.is_empty() {
+            (outer.writes, outer.reads) = (Vec::new(), Vec::new());
         }
-        match (operand, input) {
-            // A file of commands; that it cannot be seen into is true of all programs.
-            (Some(file), _) if file != "-" && !file.starts_with("/dev/") => {
-                self.commands.push(base);
-                Ok(())
-            }
-            (_, Some(script)) if !script.dynamic => {
-                self.commands.push(base);
-                self.add(&script.text, depth + 1)
-            }
-            _ => Err(format!("`{name}` takes its commands from elsewhere")),
+        self.commands.push(outer);
+        if rest.is_empty() {
+            return Ok(());
         }
+        let inside = Place {
+            fed: place.fed || feeds,
+            input: place.input.filter(|_| !feeds),
+            depth: place.depth + 1,
+        };
+        self.command(inner, rest, inside)
     }
 
-    /// The commands that `find` starts.
-    fn find(&mut self, base: &Command, args: &[Word], depth: usize) -> Result<(), Unread> {
+    /// An interpreter with a file, or with a module that is a program of its own.
+    fn script(
+        &mut self,
+        mut base: Command,
+        row: &table::Program,
+        args: &[Word],
+        place: Place<'_>,
+    ) -> Result<(), Unread> {
+        match interpreter(&base.program, row.options, args)? {
+            Runs::File(file, rest) => {
+                base.scripts.push(file.text.clone());
+                guess(&mut base, rest);
+            }
+            Runs::Module("pip", rest) => {
+                let program = Word {
+                    text: "pip".to_owned(),
+                    ..Word::default()
+                };
+                let words: Vec<Word> = std::iter::once(program)
+                    .chain(rest.iter().cloned())
+                    .collect();
+                return self.command(base, &words, place);
+            }
+            Runs::Module(module, rest) => {
+                let files: Vec<&Word> = rest
+                    .iter()
+                    .filter(|word| !word.text.starts_with('-'))
+                    .collect();
+                // Which of them it writes is not known here.
+                base.writes.extend(paths(&base.program, &files)?);
+                if rest.iter().any(|word| word.text == "-") {
+                    return Err(format!("`{module}` takes its code from elsewhere"));
+                }
+                guess(&mut base, rest);
+            }
+            Runs::Nothing => {}
+        }
+        self.commands.push(base);
+        Ok(())
+    }
+
+    /// `find`: what it starts, and that it does nothing else.
+    fn find(&mut self, base: &mut Command, args: &[Word], depth: usize) -> Result<(), Unread> {
+        let mut roots: Vec<&Word> = Vec::new();
         let mut rest = args;
         while let Some((word, after)) = rest.split_first() {
             rest = after;
             match word.text.as_str() {
-                "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec"
-                | "--exec-batch" => {
-                    let end = rest
-                        .iter()
-                        .position(|word| matches!(word.text.as_str(), ";" | "+"));
-                    let (inner, after) = rest.split_at(end.unwrap_or(rest.len()));
+                "-H" | "-L" | "-P" | "(" | ")" | "!" | "," | "-o" | "-a" | "-not" | "-and"
+                | "-or" | "-print" | "-print0" | "-prune" | "-empty" | "-readable"
+                | "-writable" | "-executable" | "-depth" | "-xdev" | "-mount" | "-true"
+                | "-false" | "-quit" | "-ls" | "-follow" | "-E" => {}
+                "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-regex" | "-iregex"
+                | "-type" | "-size" | "-mtime" | "-mmin" | "-newer" | "-maxdepth" | "-mindepth"
+                | "-perm" | "-user" | "-group" | "-regextype" | "-atime" | "-ctime" | "-cmin"
+                | "-amin" | "-links" | "-printf" | "-samefile" | "-newermt" => {
+                    let (value, after) = after.split_first().ok_or("`find` has no value")?;
+                    if value.split {
+                        return Err("words of `find` are put together when it runs".to_owned());
+                    }
+                    rest = after;
+                }
+                "-delete" => base.writes.extend(if roots.is_empty() {
+                    vec![".".to_owned()]
+                } else {
+                    paths("find", &roots)?
+                }),
+                "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                    let end = rest.iter().position(|word| word.text == ";");
+                    let plus = rest
+                        .windows(2)
+                        .position(|pair| matches!(pair, [a, b] if a.text == "{}" && b.text == "+"));
+                    let end = match (end, plus.map(|at| at + 1)) {
+                        (Some(end), Some(plus)) => end.min(plus),
+                        (end, plus) => end.or(plus).ok_or("`find -exec` has no end")?,
+                    };
+                    let (inner, after) = rest.split_at(end);
+                    rest = after.get(1..).unwrap_or_default();
                     let command = Command {
-                        dynamic: true,
                         env: base.env.clone(),
                         ..Command::default()
                     };
-                    self.command(command, inner, None, depth + 1)?;
-                    rest = after;
+                    let inside = Place {
+                        fed: true,
+                        depth: depth + 1,
+                        input: None,
+                    };
+                    if inner.first().is_some_and(|word| word.text.contains("{}")) {
+                        return Err("`find` is handed the program's name".to_owned());
+                    }
+                    self.command(command, inner, inside)?;
                 }
-                text if text.starts_with("--exec") => {
-                    return Err(format!("`{}` runs commands of its own", base.program));
+                text if text.starts_with('-') || word.open => {
+                    return Err(format!("`find {text}` is not known"));
                 }
-                "-fprint" | "-fprint0" | "-fprintf" | "-fls" => {
-                    return Err("`find` writes a file".to_owned());
+                text => {
+                    roots.push(word);
+                    base.reads.push(text.to_owned());
                 }
-                _ => {}
             }
+        }
+        if roots.is_empty() {
+            base.reads.push(".".to_owned());
         }
         Ok(())
     }

@@ -4,14 +4,23 @@
 //! It is no shell. What it does not understand for certain it says it cannot read, and
 //! the caller puts that to a human. What it must never do is overlook a command.
 
+mod builds;
+mod git;
 mod meaning;
+mod options;
 mod reach;
 mod reader;
 mod runs;
+mod scripts;
+mod table;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use meaning::{Command, read};
+
+/// How the directory is asked for at which a project of git begins.
+pub const TOP: &str = "$(git rev-parse --show-toplevel)";
 
 /// A word of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +31,16 @@ pub struct Word {
     pub dynamic: bool,
     /// It has an unquoted pattern, which stands for files.
     pub pattern: bool,
+    /// The pattern can stand for files whose names begin with a full stop.
+    pub hidden: bool,
+    /// It may turn out to be several words, or an option.
+    pub open: bool,
+    /// It may turn out to be several words.
+    pub split: bool,
+    /// It has an unquoted pattern in braces.
+    pub braces: bool,
+    /// It holds a command between brackets, which arithmetic would run.
+    pub code: bool,
 }
 
 /// A file that a command opens by redirection.

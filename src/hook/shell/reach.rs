@@ -1,301 +1,420 @@
-//! What a command reaches, as far as its words say: hosts, and files that it changes.
+//! What a command reaches, as far as its words say: hosts, and files that it reads and
+//! changes.
 
 use super::Word;
 use super::meaning::Command;
+use super::options::{Parsed, Role};
 use super::reader::Unread;
+use super::table::{NETWORK, Operands};
 use bouncer_runtime::address;
 
-/// Programs that reach the network, with what they reach if they name nothing.
-const NETWORK: [(&str, &str); 49] = [
-    ("aria2c", ""),
-    ("aws", "amazonaws.com"),
-    ("az", "azure.com"),
-    ("curl", ""),
-    ("curlie", ""),
-    ("dig", ""),
-    ("doggo", ""),
-    ("drill", ""),
-    ("ftp", ""),
-    ("gcloud", "googleapis.com"),
-    ("gh", "github.com"),
-    ("glab", "gitlab.com"),
-    ("grpcurl", ""),
-    ("gsutil", "googleapis.com"),
-    ("host", ""),
-    ("http", ""),
-    ("https", ""),
-    ("httpie", ""),
-    ("lftp", ""),
-    ("links", ""),
-    ("lynx", ""),
-    ("mail", ""),
-    ("mailx", ""),
-    ("mosquitto_pub", ""),
-    ("msmtp", ""),
-    ("mutt", ""),
-    ("nc", ""),
-    ("ncat", ""),
-    ("netcat", ""),
-    ("nslookup", ""),
-    ("ping", ""),
-    ("ping6", ""),
-    ("rclone", ""),
-    ("rsync", ""),
-    ("s3cmd", "amazonaws.com"),
-    ("scp", ""),
-    ("sendmail", ""),
-    ("sftp", ""),
-    ("socat", ""),
-    ("ssh", ""),
-    ("swaks", ""),
-    ("telnet", ""),
-    ("tftp", ""),
-    ("traceroute", ""),
-    ("w3m", ""),
-    ("websocat", ""),
-    ("wget", ""),
-    ("wscat", ""),
-    ("xh", ""),
-];
-
-/// Programs that cannot reach the network, so that an address among their words is text.
-const LOCAL: [&str; 30] = [
-    "[", "[[", "basename", "cat", "cd", "cut", "diff", "dirname", "echo", "egrep", "export",
-    "fgrep", "file", "grep", "head", "jq", "ls", "mkdir", "printf", "pwd", "rg", "rm", "sort",
-    "stat", "tail", "test", "touch", "tr", "uniq", "wc",
-];
-
-/// Options of `curl` and `wget` whose value is no destination.
-const VALUES: [&str; 36] = [
-    "-d",
-    "--data",
-    "--data-raw",
-    "--data-binary",
-    "--data-urlencode",
-    "--data-ascii",
-    "-F",
-    "--form",
-    "--json",
-    "--post-file",
-    "-o",
-    "--output",
-    "-O",
-    "-H",
-    "--header",
-    "-X",
-    "--request",
-    "-u",
-    "--user",
-    "-A",
-    "--user-agent",
-    "-b",
-    "--cookie",
-    "-c",
-    "--cookie-jar",
-    "-m",
-    "--max-time",
-    "--retry",
-    "-w",
-    "--write-out",
-    "-T",
-    "--upload-file",
-    "--connect-timeout",
-    "--cacert",
-    "--cert",
-    "--key",
-];
-
-/// Programs whose operands are files that they change.
-const WRITERS: [&str; 14] = [
-    "chmod", "chown", "ln", "mkdir", "mv", "rm", "rmdir", "shred", "tee", "touch", "truncate",
-    "unlink", "cp", "install",
-];
-
-/// The files that a program changes, as far as its words say.
-pub(super) fn files(command: &mut Command, args: &[Word]) -> Result<(), Unread> {
-    let name = command.program.as_str();
-    let in_place = matches!(name, "sed" | "gsed" | "perl" | "ruby")
-        && args
-            .iter()
-            .any(|word| word.text.starts_with("-i") || word.text.starts_with("--in-place"));
-    if name == "dd" {
-        let to = args.iter().filter_map(|word| word.text.strip_prefix("of="));
-        command.writes.extend(to.map(str::to_owned));
-        return Ok(());
+/// A path seen from a directory.
+pub(super) fn place(directory: &str, path: &str) -> String {
+    if directory.is_empty() || path.starts_with(['/', '~']) {
+        path.to_owned()
+    } else {
+        format!("{}/{path}", directory.trim_end_matches('/'))
     }
-    if !in_place && !WRITERS.contains(&name) {
-        return Ok(());
+}
+
+/// The files that words name, if they can be told.
+pub(super) fn paths(program: &str, words: &[&Word]) -> Result<Vec<String>, Unread> {
+    if words.iter().any(|word| word.dynamic || word.pattern) {
+        return Err(format!(
+            "which files `{program}` changes is put together when it runs"
+        ));
     }
-    let mut operands = Vec::new();
-    let mut options = true;
-    for word in args {
-        let text = word.text.as_str();
-        if options && text == "--" {
-            options = false;
-        } else if options && text.len() > 1 && text.starts_with('-') {
-            // `--target-directory=DIR` and the like.
-            operands.extend(text.split_once('=').map(|(_, value)| value.to_owned()));
-        } else if word.dynamic {
-            return Err(format!(
-                "which files `{name}` changes is put together when it runs"
-            ));
-        } else {
-            operands.push(text.to_owned());
+    let kept = words.iter().filter(|word| !is_stream(&word.text));
+    Ok(kept.map(|word| word.text.clone()).collect())
+}
+
+/// Whether a path is no file: what it takes is thrown away, or shown.
+pub(super) fn is_stream(path: &str) -> bool {
+    matches!(
+        path,
+        "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin" | "/dev/tty"
+    ) || path
+        .strip_prefix("/dev/fd/")
+        .is_some_and(|fd| !fd.is_empty() && fd.chars().all(|c| c.is_ascii_digit()))
+}
+
+/// The files that the values of options name.
+pub(super) fn values(command: &mut Command, parsed: &Parsed<'_>) -> Result<(), Unread> {
+    for (_, role, value) in &parsed.values {
+        match role {
+            Role::Read => command.reads.push(value.text.clone()),
+            Role::Write => command.writes.extend(paths(&command.program, &[value])?),
+            _ => {}
         }
     }
-    if matches!(name, "chmod" | "chown") || in_place {
-        operands = operands.split_off(operands.len().min(1));
-    }
-    let target = args
-        .iter()
-        .any(|word| word.text.starts_with("-t") || word.text.starts_with("--target"));
-    if matches!(name, "cp" | "install") && !target && !operands.is_empty() {
-        operands = operands.split_off(operands.len() - 1);
-    }
-    command.writes.extend(operands);
     Ok(())
 }
 
-/// The hosts that a command names.
-pub(super) fn destinations(command: &mut Command, args: &[Word]) {
-    let name = command.program.as_str();
-    let git = name == "git";
-    let verb = args
-        .iter()
-        .find(|word| !word.text.starts_with('-'))
-        .map(|word| word.text.as_str());
-    let network = NETWORK.iter().find(|(program, _)| *program == name);
-    let pushes = git && matches!(verb, Some("push" | "send-email" | "request-pull"));
-    let git_local = git
-        && !matches!(
-            verb,
-            Some(
-                "push"
-                    | "send-email"
-                    | "request-pull"
-                    | "clone"
-                    | "fetch"
-                    | "pull"
-                    | "remote"
-                    | "ls-remote"
-                    | "submodule"
-                    | "archive"
-            )
-        );
-    if LOCAL.contains(&name) || git_local {
-        return;
+/// The last part of a path; `None` where it does not say what it is called.
+fn last(path: &str) -> Option<&str> {
+    let last = path.trim_end_matches('/').rsplit('/').next()?;
+    (!last.is_empty() && last != "." && last != ".." && !last.starts_with('~')).then_some(last)
+}
+
+/// The files that a program of the table reads and changes.
+pub(super) fn files(
+    command: &mut Command,
+    operands: Operands,
+    parsed: &Parsed<'_>,
+) -> Result<(), Unread> {
+    let name = command.program.clone();
+    let words = parsed.operands.as_slice();
+    match operands {
+        Operands::Reads => command
+            .reads
+            .extend(words.iter().map(|word| word.text.clone())),
+        Operands::Pattern => {
+            let given = parsed.values.iter().any(|(option, role, _)| {
+                *role == Role::First || (matches!(option.as_str(), "f" | "file") && name != "jq")
+            });
+            let skip = usize::from(!given && !parsed.has(&["files"]));
+            let files = words.get(skip..).unwrap_or_default();
+            command
+                .reads
+                .extend(files.iter().map(|word| word.text.clone()));
+            if files.is_empty() && !command.piped {
+                command.reads.push(".".to_owned());
+            }
+        }
+        Operands::Writes => command.writes.extend(paths(&name, words)?),
+        Operands::InOut => {
+            if let Some((first, rest)) = words.split_first() {
+                command.reads.push(first.text.clone());
+                command.writes.extend(paths(&name, rest)?);
+            }
+        }
+        Operands::Copies | Operands::Moves => copies(command, operands, parsed)?,
+        _ => {}
     }
+    Ok(())
+}
+
+/// `cp`, `mv` and the like: where the directory is the last operand, or an option's value,
+/// its files of the same names are written.
+fn copies(command: &mut Command, operands: Operands, parsed: &Parsed<'_>) -> Result<(), Unread> {
+    let name = command.program.clone();
+    let mut words = parsed.operands.as_slice();
+    let target = parsed
+        .values
+        .iter()
+        .rev()
+        .find(|(_, role, _)| *role == Role::Target)
+        .map(|(_, _, word)| word);
+    let linked = parsed.has(&[
+        "s",
+        "l",
+        "symbolic-link",
+        "link",
+        "symbolic",
+        "d",
+        "directory",
+    ]);
+    let moved = operands == Operands::Moves
+        || linked && name != "cp"
+        || (name == "cp" && parsed.has(&["s", "l", "symbolic-link", "link"]));
+    let to = match (target, words.split_last()) {
+        (Some(target), _) => target,
+        (None, Some((to, from))) => {
+            words = from;
+            to
+        }
+        (None, None) => return Ok(()),
+    };
+    let to = match paths(&name, &[to])?.pop() {
+        Some(to) => to,
+        None if moved => String::new(),
+        None => return Ok(()),
+    };
+    for word in words {
+        if moved {
+            command.writes.extend(paths(&name, &[word])?);
+        } else {
+            command.reads.push(word.text.clone());
+        }
+        if word.dynamic || word.pattern {
+            return Err(format!(
+                "which files `{name}` changes is put together when it runs"
+            ));
+        }
+        let Some(last) = last(&word.text).filter(|_| moved || !word.text.ends_with('/')) else {
+            return Err(format!("`{name}` takes whatever lies in a directory"));
+        };
+        command.writes.push(place(&to, last));
+    }
+    command.writes.push(to);
+    Ok(())
+}
+
+/// A destination that cannot be told for certain. No list of hosts has it. The text stands
+/// there by itself as well, so that it is found in what was read before.
+fn unclear(text: &str) -> [String; 2] {
+    [format!("(unclear) {text}"), text.to_owned()]
+}
+
+/// The one plain host of an address, or the whole as unclear.
+fn host(word: &Word, out: &mut Vec<String>) {
+    let text = word.text.as_str();
+    let mut found = String::new();
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let bracketed = authority.starts_with("[:") && authority.contains(']');
+    let scheme = text
+        .split_once("://")
+        .map(|(scheme, _)| scheme.to_ascii_lowercase());
+    let plain = ["http", "https", "ftp", "git", "ws", "wss"];
+    let odd = scheme.is_some_and(|scheme| !plain.contains(&scheme.as_str()))
+        || authority.contains(['$', '{', '}', ',', '*', '…'])
+        || (authority.contains(['[', ']']) && !bracketed)
+        || text.contains(char::is_whitespace)
+        // Some have taken what stands behind for the host.
+        || (text.contains('@') && !rest.get(authority.len()..).is_some_and(|behind| behind.starts_with('/')));
+    match address::host(text, &mut found) {
+        // Only the path may be put together when it runs.
+        Ok(()) if !(found.is_empty() || odd || word.open && !word.text.starts_with("http")) => {
+            out.push(found);
+        }
+        _ => out.extend(unclear(text)),
+    }
+}
+
+/// The host of `[user@]host[:path]`, as programs around ssh have it.
+fn login(text: &str, out: &mut Vec<String>) {
+    let head = text.split(':').next().unwrap_or_default();
+    let (user, name) = head.split_once('@').unwrap_or(("", head));
+    let plain = |text: &str| {
+        text.chars()
+            .all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+    };
+    let mut found = String::new();
+    if plain(user) && plain(name) && address::host(name, &mut found).is_ok() && !found.is_empty() {
+        out.push(found);
+    } else {
+        out.extend(unclear(text));
+    }
+}
+
+/// A repository of git that may lie elsewhere.
+pub(super) fn remote(command: &mut Command, word: &Word) -> Result<(), Unread> {
+    let text = word.text.as_str();
+    if text.contains("::") {
+        return Err(format!("`{text}` can start programs"));
+    }
+    if word.dynamic || word.pattern {
+        command.connects = true;
+        command.destinations.extend(unclear(text));
+    } else if text.contains("://") {
+        command.connects = true;
+        if let Some(rest) = text.strip_prefix("ssh://") {
+            login(
+                rest.split('/').next().unwrap_or_default(),
+                &mut command.destinations,
+            );
+        } else {
+            host(word, &mut command.destinations);
+        }
+    } else if text.contains(':') {
+        command.connects = true;
+        login(text, &mut command.destinations);
+    } else if text.contains('/') {
+        command.reads.push(text.to_owned());
+    }
+    Ok(())
+}
+
+/// Where `curl`, `wget`, `ping` and the like go: every operand is a destination.
+pub(super) fn hosts(command: &mut Command, parsed: &Parsed<'_>) -> Result<(), Unread> {
+    let name = command.program.clone();
+    command.connects = true;
+    let fetches = matches!(name.as_str(), "curl" | "wget");
+    command.sends |= matches!(name.as_str(), "nc" | "ncat" | "netcat" | "telnet");
+    for (option, role, value) in &parsed.values {
+        let text = value.text.as_str();
+        match role {
+            Role::Host => host(value, &mut command.destinations),
+            Role::Data
+                if matches!(option.as_str(), "w" | "write-out")
+                    && (value.dynamic || text.contains("%output")) =>
+            {
+                return Err("`curl -w` may write a file".to_owned());
+            }
+            Role::Data => {
+                let (_, file) = match option.as_str() {
+                    "H" | "header" if !text.starts_with('@') => ("", ""),
+                    "b" | "cookie" if !text.contains('=') => ("", text),
+                    _ => text.split_once(['@', '<']).unwrap_or(("", "")),
+                };
+                if !file.is_empty() && file != "-" {
+                    let file = file.split(';').next().unwrap_or_default();
+                    command.reads.push(file.to_owned());
+                }
+            }
+            _ => {}
+        }
+        if fetches && matches!(option.as_str(), "P" | "directory-prefix") {
+            command.writes.extend(paths(&name, &[value])?);
+        }
+        let plain_method =
+            matches!(option.as_str(), "X" | "request" | "method") && matches!(text, "GET" | "HEAD");
+        let says = matches!(
+            option.as_str(),
+            "d" | "F" | "T" | "X" | "H" | "b" | "u" | "e" | "A" | "E"
+        ) && name == "curl"
+            || [
+                "data",
+                "form",
+                "json",
+                "upload",
+                "post",
+                "body",
+                "request",
+                "method",
+                "header",
+                "cookie",
+                "user",
+                "url-query",
+                "referer",
+            ]
+            .iter()
+            .any(|part| option.starts_with(part) && option.len() > 1);
+        let harmless = matches!(option.as_str(), "H" | "header" | "A" | "user-agent")
+            && !value.dynamic
+            && !text.starts_with('@');
+        command.sends |= says && !plain_method && !harmless;
+    }
+    // It makes names of files out of patterns of its own.
+    let patterns = parsed
+        .operands
+        .iter()
+        .any(|word| word.text.contains(['{', '[']))
+        && !command.writes.is_empty();
+    let marks = parsed
+        .values
+        .iter()
+        .any(|(_, role, value)| *role == Role::Write && value.text.contains('#'));
+    if patterns || marks {
+        return Err(format!("what `{name}` writes is put together when it runs"));
+    }
+    let mut numbers = 0;
+    for word in &parsed.operands {
+        let text = word.text.as_str();
+        let port = !fetches && !word.dynamic && text.parse::<u16>().is_ok();
+        let server = name == "dig" && text.starts_with('@');
+        let kind = name == "dig"
+            && (text.starts_with('+')
+                || matches!(text, "A" | "AAAA" | "MX" | "TXT" | "NS" | "CNAME" | "SOA"));
+        if port {
+            numbers += 1;
+            continue;
+        }
+        if kind {
+            continue;
+        }
+        if server {
+            let word = Word {
+                text: text.trim_start_matches('@').to_owned(),
+                ..(*word).clone()
+            };
+            host(&word, &mut command.destinations);
+        } else {
+            host(word, &mut command.destinations);
+        }
+        command.sends |= word.dynamic || text.contains('?') && text.contains('=');
+        let saves = name == "curl" && parsed.has(&["O", "remote-name"])
+            || name == "wget"
+                && !parsed
+                    .values
+                    .iter()
+                    .any(|(option, _, _)| matches!(option.as_str(), "O" | "output-document"));
+        if saves {
+            let path = text.split_once("://").map_or(text, |(_, rest)| rest);
+            let file = path
+                .split_once('/')
+                .and_then(|(_, path)| path.rsplit('/').next());
+            let file = file.unwrap_or_default();
+            if word.dynamic || word.text.contains(['{', '[']) {
+                return Err(format!("what `{name}` writes is put together when it runs"));
+            }
+            let file = file.split(['?', '#']).next().unwrap_or_default();
+            command
+                .writes
+                .push(if file.is_empty() { "index.html" } else { file }.to_owned());
+        }
+    }
+    if numbers > 1 {
+        return Err(format!("`{name}` has more than one number"));
+    }
+    command.sends |= command.dynamic || command.piped || !command.reads.is_empty();
+    Ok(())
+}
+
+/// `ssh`, `scp`, `rsync`: they always send.
+pub(super) fn machines(command: &mut Command, parsed: &Parsed<'_>) -> Result<(), Unread> {
+    let ssh = command.program == "ssh";
+    command.connects = true;
+    command.sends = true;
+    for (at, word) in parsed.operands.iter().enumerate() {
+        let text = word.text.as_str();
+        let local = !text.split('/').next().unwrap_or_default().contains(':');
+        if ssh && at > 0 {
+            break;
+        }
+        if !ssh && local && command.program != "sftp" {
+            command.reads.push(text.to_owned());
+            // Which of them is written depends on where they stand.
+            if at + 1 == parsed.operands.len() {
+                command.writes.extend(paths(&command.program, &[word])?);
+            }
+        } else if word.dynamic || text.contains("://") || text.contains("::") {
+            command.destinations.extend(unclear(text));
+        } else {
+            login(text, &mut command.destinations);
+        }
+    }
+    Ok(())
+}
+
+/// What the words of a program say of which the table knows nothing, or which runs code of
+/// the project: addresses, and paths that lead out of the project.
+pub(super) fn guess(command: &mut Command, args: &[Word]) {
+    let network = NETWORK.iter().find(|(names, _)| {
+        names
+            .split_ascii_whitespace()
+            .any(|name| name == command.program)
+    });
     if let Some((_, implied)) = network {
         command.connects = true;
+        command.sends = true;
         if !implied.is_empty() {
             command.destinations.push((*implied).to_owned());
         }
     }
-    command.connects |= pushes;
-    if name == "openssl" {
-        command.connects |= args.iter().any(|word| word.text == "s_client");
-    }
-    let curl = matches!(name, "curl" | "wget");
-    let mut skip = false;
     for word in args {
         let text = word.text.as_str();
-        if std::mem::take(&mut skip) && !text.contains("://") {
-            continue;
-        }
+        let value = text.split_once('=').map_or(text, |(_, value)| value);
         if text.contains("://") {
             command.connects = true;
-            urls(text, &mut command.destinations);
-            continue;
+            let value = if text.starts_with("http") {
+                text
+            } else {
+                value
+            };
+            let address = Word {
+                text: value.to_owned(),
+                ..word.clone()
+            };
+            host(&address, &mut command.destinations);
+        } else if network.is_some() && !text.starts_with('-') {
+            host(word, &mut command.destinations);
         }
-        if network.is_none() && !pushes && !command.connects {
-            // `git clone git@host:path`
-            if git && text.contains(':') {
-                command.connects = true;
-                host(text, &mut command.destinations);
-            }
-            continue;
-        }
-        if curl && VALUES.contains(&text) {
-            skip = true;
-            continue;
-        }
-        if text.starts_with('-') {
-            if let Some((_, value)) = text
-                .split_once('=')
-                .filter(|(_, value)| value.contains('.'))
-            {
-                host(value, &mut command.destinations);
-            }
-            continue;
-        }
-        let shaped = text.contains(['.', ':', '@', '$']) || text == "localhost";
-        let first = matches!(
-            name,
-            "ssh"
-                | "sftp"
-                | "telnet"
-                | "nc"
-                | "ncat"
-                | "netcat"
-                | "ping"
-                | "ping6"
-                | "ftp"
-                | "host"
-                | "dig"
-                | "nslookup"
-                | "mail"
-                | "mailx"
-                | "sendmail"
-                | "traceroute"
-        );
-        // A port or a count; as an address it would be one of no machine.
-        let port = text.parse::<u16>().is_ok();
-        if (word.dynamic || shaped || first) && !port {
-            host(text, &mut command.destinations);
+        let leaves = value.starts_with(['/', '~']) || value.split('/').any(|part| part == "..");
+        if leaves && value != "/dev/null" && !text.contains("://") {
+            command.writes.push(value.to_owned());
         }
     }
-    if pushes && command.destinations.is_empty() {
-        let remote = args
-            .iter()
-            .filter(|word| !word.text.starts_with('-'))
-            .nth(1);
-        let remote = remote.map_or("origin", |word| word.text.as_str());
-        command.destinations.push(format!("git remote {remote}"));
-    }
-}
-
-/// The hosts of all addresses that stand in a word.
-fn urls(text: &str, out: &mut Vec<String>) {
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("://") {
-        let scheme = before
-            .rfind(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c)))
-            .map_or(before, |at| before.get(at..).unwrap_or(before))
-            .trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
-        let end = after
-            .find(|c: char| c.is_whitespace() || "\"'<>".contains(c))
-            .unwrap_or(after.len());
-        let address = after.get(..end).unwrap_or(after);
-        let mut found = String::new();
-        match address::host(&format!("{scheme}://{address}"), &mut found) {
-            Ok(()) if !found.is_empty() && !address.contains(['$', '{', '\\']) => out.push(found),
-            _ => out.push(format!("{scheme}://{address}")),
-        }
-        rest = after;
-    }
-}
-
-/// The host of `user@host:path`, `host:port`, `host/path` or `host`.
-fn host(text: &str, out: &mut Vec<String>) {
-    let behind = text.rsplit_once('@').map_or(text, |(_, behind)| behind);
-    let end = behind.find(['/', '?', '#']).unwrap_or(behind.len());
-    let authority = behind.get(..end).unwrap_or(behind);
-    let mut found = String::new();
-    match address::host(&format!("x://{authority}"), &mut found) {
-        Ok(()) if !found.is_empty() && !authority.contains(['$', '{', '\\']) => out.push(found),
-        _ => {
-            let name = authority.split(':').next().unwrap_or_default();
-            out.push(if name.is_empty() { text } else { name }.to_owned());
-        }
-    }
+    command.sends |= command.connects && (command.dynamic || command.piped);
 }

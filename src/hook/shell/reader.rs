@@ -1,5 +1,7 @@
-//! The lexer: quotes, operators, expansions, substitutions, here documents.
+//! The lexer: operators, lists, redirections, here documents. What is not in a small and
+//! plainly understood part of the shell's language is unread.
 
+use super::words::{assignable, braces, plain_end};
 use super::{Redirect, Simple, Word};
 
 /// Longer scripts are not read.
@@ -23,18 +25,20 @@ pub fn commands(text: &str, depth: usize) -> Result<Vec<Simple>, Unread> {
     Ok(reader.done())
 }
 
-struct Reader {
-    chars: Vec<char>,
-    at: usize,
-    depth: usize,
+pub(super) struct Reader {
+    pub(super) chars: Vec<char>,
+    pub(super) at: usize,
+    pub(super) depth: usize,
+    /// For each `{`, `if`, `while` … that is open: whether a pipe leads into it.
+    open: Vec<bool>,
     /// Commands, each with the number of the here document that it reads.
-    commands: Vec<(Simple, Option<usize>)>,
+    pub(super) commands: Vec<(Simple, Option<usize>)>,
     /// Here documents whose text comes after the next line break.
-    pending: Vec<Pending>,
+    pub(super) pending: Vec<Pending>,
     documents: Vec<Word>,
 }
 
-struct Pending {
+pub(super) struct Pending {
     end: String,
     tabs: bool,
     expands: bool,
@@ -42,13 +46,13 @@ struct Pending {
 }
 
 impl Reader {
-    fn new(text: &str, depth: usize) -> Result<Self, Unread> {
+    pub(super) fn new(text: &str, depth: usize) -> Result<Self, Unread> {
         if depth > MAX_DEPTH {
             return Err("it nests very deep".to_owned());
         }
         if text
             .chars()
-            .any(|c| c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
+            .any(|c| c.is_control() && !matches!(c, '\n' | '\t'))
         {
             return Err("it holds control characters".to_owned());
         }
@@ -56,13 +60,14 @@ impl Reader {
             chars: text.chars().collect(),
             at: 0,
             depth,
+            open: Vec::new(),
             commands: Vec::new(),
             pending: Vec::new(),
             documents: Vec::new(),
         })
     }
 
-    fn done(self) -> Vec<Simple> {
+    pub(super) fn done(self) -> Vec<Simple> {
         let documents = self.documents;
         let with_input = |(mut command, number): (Simple, Option<usize>)| {
             if let Some(number) = number {
@@ -73,15 +78,15 @@ impl Reader {
         self.commands.into_iter().map(with_input).collect()
     }
 
-    fn peek(&self) -> Option<char> {
+    pub(super) fn peek(&self) -> Option<char> {
         self.chars.get(self.at).copied()
     }
 
-    fn after(&self, distance: usize) -> Option<char> {
+    pub(super) fn after(&self, distance: usize) -> Option<char> {
         self.chars.get(self.at + distance).copied()
     }
 
-    fn next(&mut self) -> Option<char> {
+    pub(super) fn next(&mut self) -> Option<char> {
         let c = self.peek();
         self.at += usize::from(c.is_some());
         c
@@ -98,22 +103,30 @@ impl Reader {
         found
     }
 
-    /// Blanks, and line breaks that are taken back.
-    fn blanks(&mut self) {
+    /// Blanks, and line breaks that are taken back. Those are only read between blanks:
+    /// anywhere else they join what stands on both sides.
+    fn blanks(&mut self) -> Result<(), Unread> {
         loop {
             match self.peek() {
                 Some(' ' | '\t') => self.at += 1,
-                Some('\\') if self.after(1) == Some('\n') => self.at += 2,
-                _ => break,
+                Some('\\') if self.after(1) == Some('\n') => {
+                    let before = self.at.checked_sub(1).and_then(|at| self.chars.get(at));
+                    if !matches!(before, None | Some(' ' | '\t' | '\n')) {
+                        return Err("a line break is taken back inside a word".to_owned());
+                    }
+                    self.at += 2;
+                }
+                _ => return Ok(()),
             }
         }
     }
 
     /// Commands up to the end, or to the parenthesis that closes them.
-    fn list(&mut self, end: Option<char>) -> Result<(), Unread> {
+    pub(super) fn list(&mut self, end: Option<char>) -> Result<(), Unread> {
+        let outer = self.open.len();
         let mut piped = false;
         loop {
-            self.blanks();
+            self.blanks()?;
             let Some(c) = self.peek() else {
                 return match end {
                     None => Ok(()),
@@ -129,6 +142,7 @@ impl Reader {
                 }
                 ')' if end == Some(')') => {
                     self.at += 1;
+                    self.open.truncate(outer);
                     return Ok(());
                 }
                 ')' => return Err("a parenthesis was never opened".to_owned()),
@@ -138,7 +152,9 @@ impl Reader {
                 '(' => {
                     self.at += 1;
                     let depth = self.deeper()?;
+                    self.open.push(piped || self.fed());
                     self.list(Some(')'))?;
+                    self.open.pop();
                     self.depth = depth;
                 }
                 '#' => self.comment()?,
@@ -163,7 +179,12 @@ impl Reader {
         }
     }
 
-    fn deeper(&mut self) -> Result<usize, Unread> {
+    /// Whether a pipe leads into what is open here.
+    fn fed(&self) -> bool {
+        self.open.last().copied().unwrap_or_default()
+    }
+
+    pub(super) fn deeper(&mut self) -> Result<usize, Unread> {
         let depth = self.depth;
         if depth >= MAX_DEPTH {
             return Err("it nests very deep".to_owned());
@@ -199,12 +220,12 @@ impl Reader {
 
     fn simple(&mut self, piped: bool) -> Result<(), Unread> {
         let mut command = Simple {
-            piped,
+            piped: piped || self.fed(),
             ..Simple::default()
         };
         let mut document = None;
         loop {
-            self.blanks();
+            self.blanks()?;
             match self.peek() {
                 None | Some('\n' | ';' | '|' | ')') => break,
                 Some('(') => return Err("it defines a function or an array".to_owned()),
@@ -222,27 +243,46 @@ impl Reader {
                 Some(_) => {
                     let start = self.at;
                     let word = self.word()?;
-                    let bare: String = self
-                        .chars
-                        .get(start..self.at)
-                        .unwrap_or_default()
-                        .iter()
-                        .collect();
-                    if command.words.is_empty() && bare == word.text {
+                    let bare = self.since(start);
+                    let follows = matches!(self.peek(), Some('<' | '>'));
+                    if bare.starts_with('{') && bare.ends_with('}') && follows {
+                        return Err("a redirection is unusual".to_owned());
+                    }
+                    if command.words.is_empty() && command.redirects.is_empty() && bare == word.text
+                    {
                         match bare.as_str() {
-                            "if" | "then" | "elif" | "else" | "fi" | "while" | "until" | "do"
-                            | "done" | "!" | "{" | "}" => continue,
-                            "for" => {
-                                self.header()?;
+                            "if" | "while" | "until" | "{" => {
+                                self.open.push(command.piped);
                                 continue;
                             }
-                            "case" | "esac" | "select" | "function" | "coproc" => {
+                            "fi" | "done" | "}" => {
+                                self.open.pop();
+                                command.piped = self.fed();
+                                continue;
+                            }
+                            "then" | "elif" | "else" | "do" | "!" => continue,
+                            "for" => {
+                                let piped = command.piped;
+                                self.header()?;
+                                self.open.push(piped);
+                                continue;
+                            }
+                            "case" | "esac" | "select" | "function" | "coproc" | "foreach"
+                            | "repeat" | "end" | "always" | "in" => {
                                 return Err(format!("it has a `{bare}`"));
                             }
                             _ => {}
                         }
                     }
-                    command.words.push(word);
+                    // Some shells end or begin a block here.
+                    if matches!(bare.as_str(), "{" | "}") {
+                        return Err(format!("`{bare}` stands among a command's words"));
+                    }
+                    let words = braces(word, &bare)?;
+                    if command.words.is_empty() && words.len() > 1 {
+                        return Err("a program's name is a pattern".to_owned());
+                    }
+                    command.words.extend(words);
                 }
             }
         }
@@ -252,24 +292,61 @@ impl Reader {
         Ok(())
     }
 
-    /// The list of a `for`: its words hold no commands, its substitutions do.
+    /// What was written since `start`.
+    fn since(&self, start: usize) -> String {
+        let chars = self.chars.get(start..self.at).unwrap_or_default();
+        chars.iter().collect()
+    }
+
+    /// The list of a `for`, which sets a variable: its words hold no commands, its
+    /// substitutions do.
     fn header(&mut self) -> Result<(), Unread> {
+        let unusual = || "it has an unusual `for`".to_owned();
+        self.blanks()?;
+        let start = self.at;
+        let name = self.word()?;
+        if !assignable(&name.text) || self.since(start) != name.text {
+            return Err(unusual());
+        }
+        self.blanks()?;
+        let start = self.at;
+        self.word()?;
+        if self.since(start) != "in" {
+            return Err(unusual());
+        }
+        let mut words = Vec::new();
         loop {
-            self.blanks();
+            self.blanks()?;
             match self.peek() {
-                None | Some('\n' | ';') => return Ok(()),
-                Some('(' | ')' | '<' | '>' | '&' | '|') => {
-                    return Err("it has an unusual `for`".to_owned());
-                }
+                Some('\n' | ';') => break,
+                None | Some('(' | ')' | '<' | '>' | '&' | '|') => return Err(unusual()),
                 Some(_) => {
-                    self.word()?;
+                    let start = self.at;
+                    let word = self.word()?;
+                    let bare = self.since(start);
+                    if matches!(bare.as_str(), "{" | "}") {
+                        return Err(unusual());
+                    }
+                    words.extend(braces(word, &bare)?);
                 }
             }
         }
+        for value in words {
+            let assigned = Word {
+                text: format!("{}={}", name.text, value.text),
+                ..value
+            };
+            let command = Simple {
+                words: vec![assigned],
+                ..Simple::default()
+            };
+            self.commands.push((command, None));
+        }
+        Ok(())
     }
 
     /// `<(…)` and `>(…)`.
-    fn is_process(&self) -> bool {
+    pub(super) fn is_process(&self) -> bool {
         matches!(self.peek(), Some('<' | '>')) && self.after(1) == Some('(')
     }
 
@@ -279,23 +356,29 @@ impl Reader {
             self.at += 1;
         }
         if self.eat("<<<") {
-            self.blanks();
-            command.input = Some(self.word()?);
+            self.blanks()?;
+            let start = self.at;
+            let input = self.word()?;
+            let bare = self.since(start);
+            if bare.is_empty() {
+                return Err("a redirection has no text".to_owned());
+            }
+            command.input = braces(input, &bare)?.pop();
             return Ok(None);
         }
         if self.eat("<<") {
             let tabs = self.eat("-");
-            self.blanks();
+            self.blanks()?;
             let start = self.at;
             let end = self.word()?;
-            let bare = self.chars.get(start..self.at).unwrap_or_default();
-            if end.dynamic || end.text.is_empty() {
+            let bare = self.since(start);
+            if end.dynamic || !plain_end(&bare, &end.text) {
                 return Err("a here document's end is unusual".to_owned());
             }
             let number = self.documents.len();
             self.documents.push(Word::default());
             self.pending.push(Pending {
-                expands: !bare.iter().any(|c| matches!(c, '\'' | '"' | '\\')),
+                expands: bare == end.text,
                 end: end.text,
                 tabs,
                 number,
@@ -306,11 +389,16 @@ impl Reader {
         let Some(operator) = operator.into_iter().find(|operator| self.eat(operator)) else {
             return Err("a redirection is unusual".to_owned());
         };
-        self.blanks();
+        self.blanks()?;
         if matches!(self.peek(), None | Some('\n' | ';' | '|' | '&' | ')' | '(')) {
             return Err("a redirection has no file".to_owned());
         }
+        let start = self.at;
         let target = self.word()?;
+        let bare = self.since(start);
+        if bare.is_empty() || braces(target.clone(), &bare)?.len() != 1 {
+            return Err("a redirection is unusual".to_owned());
+        }
         let copies = matches!(operator, ">&" | "<&");
         let number = target
             .text
@@ -346,6 +434,9 @@ impl Reader {
                 if stripped == pending.end {
                     break;
                 }
+                if pending.expands && stripped.ends_with('\\') {
+                    return Err("a line break is taken back in a here document".to_owned());
+                }
                 body.push_str(stripped);
                 body.push('\n');
             }
@@ -364,189 +455,6 @@ impl Reader {
                 *slot = word;
             }
         }
-        Ok(())
-    }
-
-    fn word(&mut self) -> Result<Word, Unread> {
-        let mut word = Word::default();
-        let mut braces = false;
-        while let Some(c) = self.peek() {
-            match c {
-                ' ' | '\t' | '\n' | ';' | '|' | '&' | ')' => break,
-                '<' | '>' if self.is_process() => {
-                    self.at += 2;
-                    self.substitution(&mut word)?;
-                }
-                '<' | '>' => break,
-                '(' => return Err("a parenthesis stands inside a word".to_owned()),
-                '\\' => {
-                    self.at += 1;
-                    match self.next() {
-                        Some('\n') => {}
-                        Some(c) => word.text.push(c),
-                        None => return Err("it ends in a backslash".to_owned()),
-                    }
-                }
-                '\'' => {
-                    self.at += 1;
-                    loop {
-                        match self.next() {
-                            Some('\'') => break,
-                            Some(c) => word.text.push(c),
-                            None => return Err("a quote is not closed".to_owned()),
-                        }
-                    }
-                }
-                '"' => {
-                    self.at += 1;
-                    self.quoted(&mut word, Some('"'))?;
-                }
-                '$' if self.after(1) == Some('\'') => {
-                    return Err("it has a `$'…'` quote".to_owned());
-                }
-                '$' if self.after(1) == Some('"') => self.at += 1,
-                '$' => self.dollar(&mut word)?,
-                '`' => self.backtick(&mut word)?,
-                _ => {
-                    self.at += 1;
-                    match c {
-                        '*' | '?' | '[' => word.pattern = true,
-                        '{' => braces = true,
-                        ',' | '.' if braces => word.pattern = true,
-                        // In some shells it names the path of a program.
-                        '=' if word.text.is_empty() => word.pattern = true,
-                        _ => {}
-                    }
-                    word.text.push(c);
-                }
-            }
-        }
-        Ok(word)
-    }
-
-    /// What stands in double quotes, or in a here document.
-    fn quoted(&mut self, word: &mut Word, end: Option<char>) -> Result<(), Unread> {
-        loop {
-            let Some(c) = self.peek() else {
-                return match end {
-                    None => Ok(()),
-                    Some(_) => Err("a quote is not closed".to_owned()),
-                };
-            };
-            match c {
-                _ if Some(c) == end => {
-                    self.at += 1;
-                    return Ok(());
-                }
-                '\\' => {
-                    self.at += 1;
-                    match self.next() {
-                        Some('\n') => {}
-                        Some(c @ ('$' | '`' | '"' | '\\')) => word.text.push(c),
-                        Some(c) => {
-                            word.text.push('\\');
-                            word.text.push(c);
-                        }
-                        None => word.text.push('\\'),
-                    }
-                }
-                '$' => self.dollar(word)?,
-                '`' => self.backtick(word)?,
-                _ => {
-                    self.at += 1;
-                    word.text.push(c);
-                }
-            }
-        }
-    }
-
-    fn dollar(&mut self, word: &mut Word) -> Result<(), Unread> {
-        self.at += 1;
-        match self.peek() {
-            Some('(') if self.after(1) == Some('(') => {
-                return Err("it has arithmetic".to_owned());
-            }
-            Some('(') => {
-                self.at += 1;
-                self.substitution(word)?;
-            }
-            Some('{') => {
-                self.at += 1;
-                let mut inside = String::new();
-                loop {
-                    match self.next() {
-                        Some('}') => break,
-                        // Quotes, further expansions and transformations in it can do
-                        // all sorts of things.
-                        Some('$' | '`' | '(' | '"' | '\'' | '\\' | '@' | '{') | None => {
-                            return Err("it has an unusual `${…}`".to_owned());
-                        }
-                        Some(c) => inside.push(c),
-                    }
-                }
-                word.dynamic = true;
-                word.text.push_str(&format!("${{{inside}}}"));
-            }
-            Some('[') => return Err("it has arithmetic".to_owned()),
-            Some(c) if c.is_ascii_alphanumeric() || "_@*#?-$!".contains(c) => {
-                word.dynamic = true;
-                word.text.push('$');
-                if c.is_ascii_alphabetic() || c == '_' {
-                    while let Some(c) = self
-                        .peek()
-                        .filter(|c| c.is_ascii_alphanumeric() || *c == '_')
-                    {
-                        word.text.push(c);
-                        self.at += 1;
-                    }
-                } else {
-                    word.text.push(c);
-                    self.at += 1;
-                }
-            }
-            _ => word.text.push('$'),
-        }
-        Ok(())
-    }
-
-    /// The commands behind an opening parenthesis; what they print is not known.
-    fn substitution(&mut self, word: &mut Word) -> Result<(), Unread> {
-        let depth = self.deeper()?;
-        // Here documents of a substitution end inside it.
-        let outer = std::mem::take(&mut self.pending);
-        self.list(Some(')'))?;
-        if !self.pending.is_empty() {
-            return Err("a here document has no end".to_owned());
-        }
-        self.pending = outer;
-        self.depth = depth;
-        word.dynamic = true;
-        word.text.push_str("$(…)");
-        Ok(())
-    }
-
-    fn backtick(&mut self, word: &mut Word) -> Result<(), Unread> {
-        self.at += 1;
-        let mut inside = String::new();
-        loop {
-            match self.next() {
-                Some('`') => break,
-                Some('\\') => match self.next() {
-                    Some(c @ ('`' | '$' | '\\')) => inside.push(c),
-                    // Its meaning depends on quotes around the backticks.
-                    Some('"') => return Err("backticks hold an escaped quote".to_owned()),
-                    Some(c) => inside.extend(['\\', c]),
-                    None => return Err("a backtick is not closed".to_owned()),
-                },
-                Some(c) => inside.push(c),
-                None => return Err("a backtick is not closed".to_owned()),
-            }
-        }
-        let inner = commands(&inside, self.depth + 1)?;
-        self.commands
-            .extend(inner.into_iter().map(|command| (command, None)));
-        word.dynamic = true;
-        word.text.push_str("$(…)");
         Ok(())
     }
 }

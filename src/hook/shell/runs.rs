@@ -1,17 +1,81 @@
-//! Programs that start others: wrappers, interpreters, and settings that name programs. What
-//! such a program would do with words that cannot be told for certain is unread.
+//! Programs that start others: wrappers, interpreters, shells. What such a program would do
+//! with words that cannot be told for certain is unread.
 
 use super::Word;
+use super::options::{Style, parse};
 use super::reader::Unread;
+use super::words::assignable;
 
-/// The variable that a word assigns to.
-pub(super) fn assignment(word: &Word) -> Option<&str> {
-    let (name, _) = word.text.split_once('=')?;
+/// The variable that a word assigns to, and the value.
+pub(super) fn assignment(word: &Word) -> Option<(&str, &str)> {
+    let (name, value) = word.text.split_once('=')?;
     let name = name.strip_suffix('+').unwrap_or(name);
-    let mut chars = name.chars();
-    let first = chars.next()?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    ((first.is_ascii_alphabetic() || first == '_') && chars.all(plain)).then_some(name)
+    assignable(name).then_some((name, value))
+}
+
+/// The variable that a word assigns to, unless it only adds well-known directories to
+/// those where programs are looked for.
+pub(super) fn setting(word: &Word) -> Option<String> {
+    let (name, value) = assignment(word)?;
+    let known = |part: &str| {
+        matches!(
+            part,
+            "$PATH"
+                | "${PATH}"
+                | "/bin"
+                | "/usr/bin"
+                | "/usr/local/bin"
+                | "/opt/homebrew/bin"
+                | "/usr/local/go/bin"
+                | "$HOME/.cargo/bin"
+                | "$HOME/.local/bin"
+                | "$HOME/go/bin"
+                | "$HOME/.bun/bin"
+                | "~/.cargo/bin"
+                | "~/.local/bin"
+                | "~/go/bin"
+        )
+    };
+    let harmless = name == "PATH" && !word.pattern && value.split(':').all(known);
+    (!harmless).then(|| name.to_owned())
+}
+
+/// Programs that start the program behind their options.
+const WRAPPERS: &[(&str, &str)] = &[
+    (
+        "nohup setsid builtin unbuffer busybox toybox noglob nocorrect",
+        "-",
+    ),
+    ("nice", "0123456789 n= adjustment="),
+    ("ionice", "t c= n="),
+    ("stdbuf", "- i= o= e="),
+    (
+        "timeout gtimeout",
+        "v k= s= signal= kill-after= foreground preserve-status",
+    ),
+    ("time", "plv"),
+    ("env", "i0 u= unset= ignore-environment"),
+    ("sudo", "nEHkSb u= g= p= h="),
+    ("doas", "n u="),
+    (
+        "xargs gxargs",
+        "0rtpx n= P= I= L= s= d= E= a= null no-run-if-empty max-args= max-procs= delimiter=",
+    ),
+    ("caffeinate", "dimsu t= w="),
+    ("command", "p"),
+    ("exec", "cl a="),
+];
+
+/// Whether a program is a wrapper.
+pub(super) fn is_wrapper(name: &str) -> bool {
+    options(name).is_some()
+}
+
+fn options(name: &str) -> Option<&'static str> {
+    let found = WRAPPERS
+        .iter()
+        .find(|(names, _)| names.split_ascii_whitespace().any(|known| known == name));
+    found.map(|(_, options)| *options)
 }
 
 /// The words behind a wrapper and its options. Variables that it sets go to `env`.
@@ -20,283 +84,173 @@ pub(super) fn wrapped<'w>(
     args: &'w [Word],
     env: &mut Vec<String>,
 ) -> Result<&'w [Word], Unread> {
-    // Options without a value, and options with one.
-    let (flags, values): (&[&str], &[&str]) = match name {
-        "nice" => (&[], &["-n", "--adjustment"]),
-        "ionice" => (&["-t"], &["-c", "-n"]),
-        "stdbuf" => (&[], &["-i", "-o", "-e"]),
-        "timeout" | "gtimeout" => (&["--foreground", "--preserve-status", "-v"], &["-k", "-s"]),
-        "time" => (&["-p", "-l", "-v"], &[]),
-        "env" => (
-            &["-i", "-", "-0", "--ignore-environment"],
-            &["-u", "--unset"],
-        ),
-        "sudo" => (
-            &["-n", "-E", "-H", "-k", "-S", "-b"],
-            &["-u", "-g", "-p", "-h"],
-        ),
-        "doas" => (&["-n"], &["-u"]),
-        "xargs" | "gxargs" => (
-            &["-0", "-r", "-t", "-p", "-x", "--null", "--no-run-if-empty"],
-            &["-n", "-P", "-I", "-L", "-s", "-d", "-E", "-a"],
-        ),
-        "caffeinate" => (&["-d", "-i", "-m", "-s", "-u"], &["-t", "-w"]),
-        "command" => (&["-p"], &[]),
-        "exec" => (&["-c", "-l"], &["-a"]),
-        "setsid" => (&["-f", "-w", "-c"], &[]),
-        _ => (&[], &[]),
-    };
-    let mut rest = args;
-    while let Some((word, after)) = rest.split_first() {
-        let text = word.text.as_str();
-        if text == "--" {
-            rest = after;
-            break;
+    let table = options(name).unwrap_or("-");
+    let parsed = parse(name, table, Style::Leading, false, args)?;
+    let behind = |count: usize| args.get(args.len() - count..).unwrap_or_default();
+    let mut rest = behind(parsed.operands.len());
+    let unset = parsed
+        .values
+        .iter()
+        .filter(|(option, _, _)| name == "env" && matches!(option.as_str(), "u" | "unset"));
+    env.extend(unset.map(|(_, _, value)| value.text.clone()));
+    if matches!(name, "env" | "sudo") {
+        while let Some((word, after)) = rest.split_first() {
+            if name == "env" && word.text == "-" {
+                rest = after;
+            } else if assignment(word).is_some() {
+                env.extend(setting(word));
+                rest = after;
+            } else {
+                break;
+            }
         }
-        if (name == "env" || name == "sudo")
-            && let Some(variable) = assignment(word)
-        {
-            env.push(variable.to_owned());
-            rest = after;
-            continue;
-        }
-        if !text.starts_with('-') {
-            break;
-        }
-        if word.dynamic || word.pattern {
-            return Err(format!(
-                "an option of `{name}` is put together when it runs"
-            ));
-        }
-        let attached = values.iter().any(|option| {
-            text.len() > option.len()
-                && text.starts_with(option)
-                && (!option.starts_with("--") || text.as_bytes().get(option.len()) == Some(&b'='))
-        });
-        let number =
-            name == "nice" && text.len() > 1 && text.bytes().skip(1).all(|b| b.is_ascii_digit());
-        rest = if values.contains(&text) {
-            after
-                .get(1..)
-                .ok_or_else(|| format!("`{name} {text}` has no value"))?
-        } else if flags.contains(&text) || attached || number {
-            after
-        } else {
-            return Err(format!("`{name} {text}` is not known"));
-        };
     }
     if name.ends_with("xargs")
         && let Some(program) = rest.first()
     {
-        let taken = args.get(..args.len() - rest.len()).unwrap_or_default();
-        let replaced = taken.iter().enumerate().filter_map(|(at, word)| {
-            let mark = word.text.strip_prefix("-I")?;
-            if mark.is_empty() {
-                taken.get(at + 1).map(|word| word.text.as_str())
-            } else {
-                Some(mark)
-            }
-        });
-        if replaced.into_iter().any(|mark| program.text.contains(mark)) {
+        let mut marks = parsed.values.iter().filter(|(option, _, _)| option == "I");
+        if marks.any(|(_, _, mark)| program.text.contains(&mark.text)) {
             return Err("`xargs` is handed the program's name".to_owned());
         }
     }
-    if name == "timeout" || name == "gtimeout" {
+    if matches!(name, "timeout" | "gtimeout") {
         rest = rest.get(1..).unwrap_or_default();
     }
     Ok(rest)
 }
 
-/// Code on the command line of an interpreter can do anything.
-pub(super) fn interpreter(
+/// Modules of Python that do what their names say, and run no code from the command line.
+const MODULES: &[&str] = &[
+    "pytest",
+    "unittest",
+    "venv",
+    "json.tool",
+    "compileall",
+    "build",
+    "mypy",
+    "ruff",
+    "black",
+    "flake8",
+    "isort",
+    "pylint",
+    "py_compile",
+    "pip",
+    "tokenize",
+    "ast",
+    "doctest",
+    "pyright",
+    "piptools",
+];
+
+/// What an interpreter runs.
+pub(super) enum Runs<'w> {
+    /// A file of the project.
+    File(&'w Word, &'w [Word]),
+    /// A module, as if it were a program.
+    Module(&'w str, &'w [Word]),
+    /// It only says something about itself.
+    Nothing,
+}
+
+/// What an interpreter runs: only a plain file is read, code on the command line and on its
+/// input is not.
+pub(super) fn interpreter<'w>(
     name: &str,
-    args: &[Word],
-    input: Option<&Word>,
-    piped: bool,
-) -> Result<(), Unread> {
-    let base = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let code: &[&str] = match base {
-        "python" | "pypy" => &["-c"],
-        "node" | "nodejs" | "bun" => &[
-            "-e",
-            "-p",
-            "--eval",
-            "--print",
-            "-pe",
-            "-r",
-            "--require",
-            "--import",
-        ],
-        "deno" => &["eval", "repl"],
-        "perl" => &["-e", "-E"],
-        "ruby" => &["-e"],
-        "php" => &["-r", "-R", "-B", "-E"],
-        "lua" | "luajit" | "Rscript" | "R" => &["-e"],
-        "awk" | "gawk" | "mawk" | "nawk" => {
-            let runs = |word: &Word| {
-                let text = word.text.as_str();
-                word.dynamic
-                    || ["system", "|", "getline", "/inet", "@load"]
-                        .iter()
-                        .any(|part| text.contains(part))
-            };
-            if args.iter().any(runs) {
-                return Err(format!("`{name}` may run commands of its own"));
-            }
-            return Ok(());
+    table: &str,
+    args: &'w [Word],
+) -> Result<Runs<'w>, Unread> {
+    let unread = || format!("`{name}` runs code that is not read");
+    let module = args.iter().position(|word| word.text == "-m");
+    if name.starts_with("py")
+        && let Some(at) = module
+        && args
+            .get(..at)
+            .is_some_and(|before| before.iter().all(|word| word.text.starts_with('-')))
+    {
+        let before = args.get(..at).unwrap_or_default();
+        parse(name, table, Style::Leading, false, before)?;
+        let module = args.get(at + 1).ok_or_else(unread)?;
+        if module.dynamic || !MODULES.contains(&module.text.as_str()) {
+            return Err(format!("`{name} -m {}` is not known", module.text));
         }
-        "sed" | "gsed" => {
-            if sed_scripts(args)
-                .is_none_or(|scripts| !scripts.iter().all(|script| plain_sed(script)))
-            {
-                return Err(format!("`{name}` may run commands of its own"));
-            }
-            return Ok(());
-        }
-        _ => return Ok(()),
-    };
-    let inline = args.iter().any(|word| {
-        let text = word.text.as_str();
-        let short = |option: &str| {
-            option.len() == 2
-                && !text.starts_with("--")
-                && text.starts_with('-')
-                && option.chars().nth(1).is_some_and(|c| text.contains(c))
-        };
-        code.iter().any(|option| {
-            text == *option || short(option) || text.starts_with(&format!("{option}="))
-        })
-    });
-    let from_input = args.iter().all(|word| word.text.starts_with('-'))
-        && (piped || input.is_some() || args.iter().any(|word| word.text == "-"));
-    if inline || from_input {
-        return Err(format!("`{name}` runs code that is not read"));
+        return Ok(Runs::Module(
+            &module.text,
+            args.get(at + 2..).unwrap_or_default(),
+        ));
     }
-    Ok(())
+    let parsed = parse(name, table, Style::Leading, false, args)?;
+    if parsed.values.iter().any(|(option, _, _)| option == "m") {
+        return Err(unread());
+    }
+    let behind = args
+        .get(args.len() - parsed.operands.len()..)
+        .unwrap_or_default();
+    let Some((script, rest)) = behind.split_first() else {
+        let version = parsed.has(&["version", "V", "v", "h", "help"]) && args.len() == 1;
+        let tests = parsed.has(&["test"]) && name.starts_with("node");
+        return if version || tests {
+            Ok(Runs::Nothing)
+        } else {
+            Err(unread())
+        };
+    };
+    // In a wide range of interpreters `data:…` and the like are addresses.
+    if script.dynamic || script.pattern || script.text == "-" || script.text.contains(':') {
+        return Err(unread());
+    }
+    let verbs = [
+        "run", "test", "install", "x", "add", "repl", "exec", "eval", "inspect", "debug",
+    ];
+    if verbs.contains(&script.text.as_str()) {
+        return Err(unread());
+    }
+    Ok(Runs::File(script, rest))
 }
 
-/// The scripts among the arguments of `sed`; `None` where they cannot be told.
-fn sed_scripts(args: &[Word]) -> Option<Vec<&str>> {
-    let mut scripts = Vec::new();
-    let mut operands = Vec::new();
-    let mut rest = args.iter();
-    while let Some(word) = rest.next() {
+/// What a shell is handed.
+pub(super) enum Shell<'w> {
+    /// Commands on its command line.
+    Text(&'w Word),
+    /// A file of commands, and its own words.
+    File(&'w Word),
+    /// What comes on its input.
+    Input,
+}
+
+/// Reads the words of a shell. Only options are taken that certainly change nothing about
+/// where its commands come from.
+pub(super) fn shell<'w>(name: &str, args: &'w [Word]) -> Result<Shell<'w>, Unread> {
+    let together = || format!("what `{name}` runs is put together when it runs");
+    let mut rest = args;
+    while let Some((word, after)) = rest.split_first() {
+        if word.dynamic || word.pattern {
+            return Err(together());
+        }
         match word.text.as_str() {
-            _ if word.dynamic => return None,
-            "-e" | "--expression" => scripts.push(rest.next()?.text.as_str()),
-            "-n" | "-E" | "-r" | "-s" | "-u" | "-z" | "-i" | "--in-place" | "--quiet" => {}
-            text if text.starts_with("-i") && text.contains(['.', '~']) => {}
-            text if text.starts_with('-') && text.len() > 1 => return None,
-            text => operands.push(text),
-        }
-    }
-    if scripts.is_empty() {
-        scripts.extend(operands.first());
-    }
-    Some(scripts)
-}
-
-/// GNU's `e` runs commands and its `w` writes files: only substitutions without such
-/// flags, and printing, deleting and quitting are plain.
-fn plain_sed(script: &str) -> bool {
-    let counted = |text: &str| {
-        text.chars()
-            .all(|c| c.is_ascii_digit() || matches!(c, ',' | '$' | '!' | ' '))
-    };
-    if let Some(rest) = script.strip_prefix('s') {
-        let mut chars = rest.chars();
-        let Some(limit) = chars
-            .next()
-            .filter(|c| c.is_ascii_punctuation() && *c != '\\')
-        else {
-            return false;
-        };
-        let (mut parts, mut flags, mut escaped) = (1, String::new(), false);
-        for c in chars {
-            if parts == 3 {
-                flags.push(c);
-            } else if escaped {
-                escaped = false;
-            } else if c == '\\' {
-                escaped = true;
-            } else if c == limit {
-                parts += 1;
+            "--login" | "--norc" | "--noprofile" | "--posix" | "-e" | "-u" | "-x" | "-l"
+            | "-eu" | "-ex" | "-eux" => {}
+            "-o" if after.first().is_some_and(|word| {
+                matches!(word.text.as_str(), "pipefail" | "errexit" | "nounset")
+            }) =>
+            {
+                rest = after.get(1..).unwrap_or_default();
+                continue;
             }
-        }
-        return parts == 3 && flags.chars().all(|c| "gpiI0123456789".contains(c));
-    }
-    let Some(last) = script
-        .chars()
-        .last()
-        .filter(|c| matches!(c, 'p' | 'd' | 'q'))
-    else {
-        return false;
-    };
-    let address = script.strip_suffix(last).unwrap_or_default();
-    let pattern = address
-        .strip_prefix('/')
-        .and_then(|rest| rest.strip_suffix(['/']))
-        .is_some_and(|inside| !inside.contains(['/', '\\', '\n']));
-    counted(address) || pattern
-}
-
-/// Settings of git can name programs.
-pub(super) fn git_settings(name: &str, args: &[Word]) -> Result<(), Unread> {
-    if name != "git" {
-        return Ok(());
-    }
-    let mut rest = args.iter();
-    while let Some(word) = rest.next() {
-        let text = word.text.as_str();
-        if matches!(
-            text,
-            "--exec" | "-x" | "--upload-pack" | "--receive-pack" | "filter-branch" | "bisect"
-        ) || text.starts_with("--config-env")
-            || text.starts_with("--exec-path=")
-            || text.starts_with("--exec=")
-            || text.starts_with("--upload-pack=")
-            || text.starts_with("--receive-pack=")
-            || text.starts_with("ext::")
-        {
-            return Err(format!("`git {text}` can start programs"));
-        }
-        if text == "-c" || text == "config" {
-            let rest: Vec<String> = rest
-                .clone()
-                .map(|word| word.text.to_ascii_lowercase())
-                .collect();
-            let setting = rest.iter().any(|text| {
-                [
-                    "alias.",
-                    "core.",
-                    "diff.",
-                    "filter.",
-                    "merge.",
-                    "pager",
-                    "editor",
-                    "gpg.",
-                    "ssh",
-                    "credential",
-                    "protocol",
-                    "http.",
-                    "url.",
-                    "include",
-                    "remote.",
-                    "submodule",
-                    "sequence",
-                    "man.",
-                    "browser",
-                ]
-                .iter()
-                .any(|part| text.contains(part))
-            });
-            let reads = rest
-                .iter()
-                .any(|text| matches!(text.as_str(), "--get" | "--list" | "-l"));
-            if setting && (!reads || text == "-c") {
-                return Err(format!("`git {text}` can name programs to start"));
+            "-c" | "-lc" | "-ec" | "-euc" | "-exc" | "-euxc" => {
+                return after
+                    .first()
+                    .filter(|word| {
+                        !word.dynamic && !word.pattern && !word.text.starts_with(['-', '+'])
+                    })
+                    .map(Shell::Text)
+                    .ok_or_else(together);
             }
+            text if text.starts_with(['-', '+']) => {
+                return Err(format!("`{name} {text}` is not known"));
+            }
+            _ => return Ok(Shell::File(word)),
         }
+        rest = after;
     }
-    Ok(())
+    Ok(Shell::Input)
 }

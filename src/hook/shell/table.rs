@@ -1,0 +1,368 @@
+//! The programs that are known: their options, and what their operands are. Whoever adds
+//! one has to be sure of every option in its row; an option that is left out is asked
+//! about.
+
+use super::options::Style;
+
+/// What a program's operands are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operands {
+    /// Text that is printed or compared.
+    Text,
+    /// Files that are read, or looked at.
+    Reads,
+    /// A pattern, then files that are read; without any, the directory.
+    Pattern,
+    /// Files that are written.
+    Writes,
+    /// Files that are read, then one that is written.
+    Copies,
+    /// Files that are written, the last perhaps a directory that takes the others.
+    Moves,
+    /// A file that is read, then one that is written.
+    InOut,
+    /// A script, then its own words.
+    Script,
+    /// What a build tool is told to do: files and names, for the project's own code.
+    Build,
+    /// A verb of a build tool, from the list behind the bar.
+    Verb,
+    /// Hosts.
+    Hosts,
+    /// A machine to log in to or to copy to; always sends.
+    Remote,
+    /// It is read by code of its own.
+    Own,
+}
+
+/// A row of the table.
+#[derive(Debug)]
+pub struct Program {
+    /// Its names.
+    names: &'static str,
+    /// Its options, as `options::find` takes them.
+    pub options: &'static str,
+    /// How they are written.
+    pub style: Style,
+    /// No option of it can do anything but read and print.
+    pub harmless: bool,
+    /// What its operands are.
+    pub operands: Operands,
+    /// Verbs that are known, where it has any.
+    pub verbs: &'static str,
+}
+
+const fn harmless(names: &'static str, operands: Operands, options: &'static str) -> Program {
+    Program {
+        names,
+        options,
+        style: Style::Usual,
+        harmless: true,
+        operands,
+        verbs: "",
+    }
+}
+
+const fn usual(names: &'static str, operands: Operands, options: &'static str) -> Program {
+    Program {
+        names,
+        options,
+        style: Style::Usual,
+        harmless: false,
+        operands,
+        verbs: "",
+    }
+}
+
+const fn leading(names: &'static str, operands: Operands, options: &'static str) -> Program {
+    Program {
+        names,
+        options,
+        style: Style::Leading,
+        harmless: false,
+        operands,
+        verbs: "",
+    }
+}
+
+const fn verbs(
+    names: &'static str,
+    style: Style,
+    options: &'static str,
+    verbs: &'static str,
+) -> Program {
+    Program {
+        names,
+        options,
+        style,
+        harmless: false,
+        operands: Operands::Verb,
+        verbs,
+    }
+}
+
+use Operands::{
+    Build, Copies, Hosts, InOut, Moves, Own, Pattern, Reads, Remote, Script, Text, Writes,
+};
+
+/// All of them.
+const PROGRAMS: &[Program] = &[
+    // What only prints.
+    harmless(
+        "echo true false : pwd sleep seq whoami id uname tty nproc arch uptime free printenv which \
+         basename dirname expr logname groups locale cal getconf sw_vers exit return break continue \
+         shift wait times jobs tr ps pgrep umask popd dirs kill pkill killall command_v",
+        Text,
+        "-",
+    ),
+    usual(
+        "date",
+        Text,
+        "uRI d= date= r=r utc iso-8601? rfc-3339= reference=r",
+    ),
+    // What reads files and prints.
+    harmless(
+        "cat tac nl head tail wc cut paste comm fold expand unexpand column rev md5sum sha1sum \
+         sha256sum sha512sum shasum cksum b2sum sum cmp od hexdump strings tsort join base32 zcat \
+         gzcat ls stat du df realpath readlink",
+        Reads,
+        "- n= c= lines= bytes= d= f= s=",
+    ),
+    usual(
+        "diff",
+        Reads,
+        "uqrNbBwiayslpt0123456789 U= C= unified? brief recursive color? ignore-all-space exclude= x= I= new-file side-by-side width= W= strip-trailing-cr",
+    ),
+    usual("file", Reads, "bhiLkNsz mime mime-type brief dereference"),
+    usual(
+        "tree",
+        Reads,
+        "adfilspughDFCJ L= I= P= noreport dirsfirst gitignore prune du",
+    ),
+    usual("base64", Reads, "dDi w= b= wrap= decode ignore-garbage"),
+    usual(
+        "sort",
+        Reads,
+        "bdfghiMnRrVcCmsuz k= t= o=w S= output=w key= field-separator= reverse unique numeric-sort human-numeric-sort version-sort parallel= stable check",
+    ),
+    usual(
+        "uniq",
+        InOut,
+        "cdDuiz f= s= w= count repeated unique ignore-case skip-fields=",
+    ),
+    usual("xxd", InOut, "abeEipru c= g= l= s= o="),
+    harmless(
+        "grep egrep fgrep",
+        Pattern,
+        "- e=p f=r A= B= C= m= regexp=p file=r include= exclude= exclude-dir= after-context= before-context= context= max-count=",
+    ),
+    usual(
+        "rg",
+        Pattern,
+        "nNilLcovwxsSFPUuHIahq0. e=p f=r g= t= T= A= B= C= m= r= M= j= E= regexp=p file=r glob= iglob= type= type-not= after-context= \
+         before-context= context= max-count= replace= max-columns= max-depth= sort= color= colors= json files files-with-matches \
+         files-without-match count count-matches ignore-case smart-case case-sensitive fixed-strings multiline word-regexp line-number \
+         no-line-number no-heading heading hidden no-ignore no-ignore-vcs invert-match only-matching pcre2 stats trim vimgrep \
+         with-filename no-filename type-list version no-messages passthru text unrestricted quiet column",
+    ),
+    harmless("jq", Pattern, "- f=r from-file=r indent= L="),
+    usual(
+        "fd fdfind",
+        Pattern,
+        "HIugsiaLp0l1q t= e= E= d= S= max-depth= type= extension= exclude= hidden no-ignore glob fixed-strings absolute-path full-path follow color= size= changed-within= changed-before=",
+    ),
+    // What writes files.
+    usual(
+        "rm",
+        Writes,
+        "rfRdvIi force recursive verbose dir one-file-system preserve-root",
+    ),
+    usual(
+        "rmdir unlink",
+        Writes,
+        "pv parents verbose ignore-fail-on-non-empty",
+    ),
+    usual("mkdir", Writes, "pv m= parents verbose mode="),
+    usual(
+        "touch",
+        Writes,
+        "acmhf d= t= r=r date= reference=r no-create",
+    ),
+    usual("truncate", Writes, "co s= r=r size= reference=r no-create"),
+    usual("tee", Writes, "aip append ignore-interrupts"),
+    usual("shred", Writes, "fuvxz n= s="),
+    usual("mkfifo", Writes, "m= mode="),
+    usual(
+        "chmod chown chgrp",
+        Writes,
+        "Rvfchrwxst recursive verbose changes quiet reference=r",
+    ),
+    usual(
+        "gzip gunzip bzip2 bunzip2 xz unxz zstd",
+        Writes,
+        "dkfvtlcnq123456789 S= T= keep force decompress stdout best fast verbose",
+    ),
+    usual(
+        "cp",
+        Copies,
+        "aRrfivpunPLHdsx t=t S= target-directory=t suffix= recursive force verbose archive no-clobber update interactive dereference no-dereference preserve? no-preserve= parents symbolic-link link reflink? l",
+    ),
+    usual(
+        "install",
+        Copies,
+        "CDdpv m= o= g= t=t S= mode= owner= group= target-directory=t suffix= directory",
+    ),
+    usual(
+        "mv",
+        Moves,
+        "finuvb t=t S= target-directory=t suffix= force verbose no-clobber update interactive backup?",
+    ),
+    usual(
+        "ln",
+        Moves,
+        "sfnvirhb t=t S= target-directory=t suffix= symbolic force relative no-dereference verbose",
+    ),
+    // What runs the project's code.
+    leading(
+        "python python2 python3 pypy pypy3",
+        Script,
+        "bBdEiIOsSuvVx version m=",
+    ),
+    leading(
+        "node nodejs bun",
+        Script,
+        "vi version test watch no-warnings enable-source-maps trace-warnings max-old-space-size= trace-uncaught test-reporter= test-only test-name-pattern=",
+    ),
+    leading(
+        "perl ruby php lua luajit Rscript julia",
+        Script,
+        "vwW version vanilla",
+    ),
+    verbs(
+        "cargo",
+        Style::Usual,
+        "vqhVF p= j= F= package= exclude= features= bin= example= test= bench= jobs= profile= target= manifest-path=r target-dir=w \
+         message-format= color= workspace all all-targets all-features no-default-features release lib bins examples tests benches \
+         verbose quiet locked frozen offline no-run no-fail-fast keep-going doc no-deps open document-private-items check fix \
+         allow-dirty allow-staged depth= edges= invert= i= e= duplicates d= format-version= dry-run precise= version help name= \
+         edition= vcs= dev build",
+        "build b check c test t run r bench clippy fmt doc d tree metadata clean update fix new init nextest version help locate-project pkgid fetch",
+    ),
+    verbs(
+        "npm pnpm yarn",
+        Style::Usual,
+        "sgvDh silent prefer-offline no-audit no-fund production omit= include= ignore-scripts frozen-lockfile immutable \
+         legacy-peer-deps json depth= all long version help if-present workspaces workspace= w= loglevel= no-progress ci verbose",
+        "install i ci test t run run-script start build ls list outdated audit view why explain pack prune dedupe version help lint dev format typecheck check",
+    ),
+    verbs(
+        "pip pip3",
+        Style::Usual,
+        "qvhUe r=r c=r requirement=r constraint=r upgrade quiet verbose editable user outdated format= no-deps no-cache-dir \
+         disable-pip-version-check version no-build-isolation break-system-packages",
+        "install list show freeze check",
+    ),
+    verbs(
+        "go",
+        Style::Words,
+        "- v race x n a s short json cover count= run= bench= benchmem timeout= tags= mod= parallel= p= cpu= coverprofile=w covermode= \
+         coverpkg= failfast o=w trimpath u m w l d e compat= go= diff all c i",
+        "build test run vet fmt mod list version env doc clean generate",
+    ),
+    usual(
+        "make gmake",
+        Build,
+        "ksBnqidwth j? f=r C=t l? O? jobs? file=r makefile=r directory=t keep-going silent dry-run always-make no-print-directory output-sync? question quiet",
+    ),
+    // What reaches the network.
+    usual(
+        "curl",
+        Hosts,
+        "sSfLiIkvgGN46RZ0123jaO# d=@ F=@ T=r H=@ X= u= A= e= b=@ c=w m= w=@ o=w D=w r= y= Y= z= C= x=d E=r t= \
+         data=@ data-raw= data-binary=@ data-ascii=@ data-urlencode=@ form=@ form-string= json=@ upload-file=r header=@ request= user= \
+         user-agent= referer= cookie=@ cookie-jar=w max-time= write-out=@ output=w dump-header=w range= continue-at= proxy=d url=d \
+         cacert=r cert=r key=r retry= retry-delay= retry-max-time= retry-all-errors retry-connrefused connect-timeout= limit-rate= \
+         max-redirs= max-filesize= silent show-error fail fail-with-body location include head insecure verbose globoff get no-buffer \
+         ipv4 ipv6 remote-name remote-time compressed http1.1 http2 http1.0 http3 tlsv1.2 tlsv1.3 no-progress-meter progress-bar \
+         create-dirs next parallel trace=w trace-ascii=w trace-time socks5=d socks5-hostname=d preproxy=d url-query=@ version",
+    ),
+    usual(
+        "wget",
+        Hosts,
+        "qvcSNdVh -nv -nc -nd -np O=w o=w a=w P=w T= t= U= w= output-document=w output-file=w append-output=w directory-prefix=w header= \
+         post-data= post-file=r body-data= body-file=r method= user-agent= timeout= tries= quiet no-verbose continue show-progress \
+         no-check-certificate spider server-response progress= timestamping no-clobber user= password= version help retry-connrefused \
+         waitretry= wait= content-on-error max-redirect= https-only",
+    ),
+    usual("ping ping6", Hosts, "46nqvaAbR c= i= t= W= w= s="),
+    usual("host nslookup", Hosts, "av46d t= type="),
+    usual("dig", Hosts, "46 t= p= x="),
+    usual("telnet nc ncat netcat", Hosts, "46vznuwlkN w= p="),
+    leading("ssh", Remote, "46ACKkNnqTtVvXxY p= l= i=r"),
+    usual("scp sftp", Remote, "346BCpqrv P= i=r l="),
+    usual(
+        "rsync",
+        Remote,
+        "avzrlptgoDhnqucxHAXPiW archive verbose compress recursive delete exclude= include= progress dry-run stats info= checksum partial human-readable update",
+    ),
+    // What is read by code of its own.
+    usual(
+        "git find gfind sed gsed awk gawk mawk nawk tar bsdtar gtar dd test [ [[ cd pushd export declare typeset readonly local unset read set printf \
+         eval source . sh bash zsh dash ksh ash env sudo doas xargs gxargs nohup setsid builtin exec caffeinate unbuffer busybox \
+         toybox command nice ionice stdbuf timeout gtimeout time noglob nocorrect gh npx type hostname bouncer",
+        Own,
+        "-",
+    ),
+];
+
+/// The row of a program.
+pub fn program(name: &str) -> Option<&'static Program> {
+    PROGRAMS.iter().find(|program| {
+        program
+            .names
+            .split_ascii_whitespace()
+            .any(|known| known == name)
+    })
+}
+
+/// Programs that run commands of their own, or change what later ones mean. What they do
+/// is unread whatever a policy says.
+const RUNNERS: &str = "parallel watch script flock su runuser trap alias expect entr at batch crontab chroot unshare nsenter \
+     osascript tclsh wish emacs ed ex vi vim nvim gdb lldb strace ltrace systemd-run mapfile readarray compgen complete hash \
+     enable bind fish csh tcsh pwsh powershell nu xonsh elvish deno taskset chrt numactl prlimit setarch ld.so coproc \
+     zmodload autoload zle sched disable shopt let ssh-agent dbus-run-session xvfb-run firejail start-stop-daemon \
+     run-parts screen tmux vlock fakeroot proot pkexec gosu su-exec chpst setpriv rlwrap socat";
+
+/// Whether a program is one of those.
+pub fn runs_commands(name: &str) -> bool {
+    let bare = name.rsplit('/').next().unwrap_or_default();
+    RUNNERS.split_ascii_whitespace().any(|known| known == bare)
+        || bare.starts_with("ld-linux")
+        || bare.starts_with("ld-musl")
+}
+
+/// Programs that reach the network and are not in the table, with what they reach if they
+/// name nothing.
+pub const NETWORK: &[(&str, &str)] = &[
+    ("aws s3cmd", "amazonaws.com"),
+    ("az", "azure.com"),
+    ("gcloud gsutil", "googleapis.com"),
+    ("glab", "gitlab.com"),
+    (
+        "aria2c curlie doggo drill ftp grpcurl http https httpie lftp links lynx mail mailx mosquitto_pub msmtp mutt rclone \
+         sendmail socat swaks tftp traceroute w3m websocat wscat xh getent whois resolvectl psql mysql redis-cli mongosh",
+        "",
+    ),
+];
+
+/// Directories whose programs are those that their names say.
+pub const SYSTEM: [&str; 8] = [
+    "/bin/",
+    "/usr/bin/",
+    "/sbin/",
+    "/usr/sbin/",
+    "/usr/local/bin/",
+    "/opt/homebrew/bin/",
+    "/opt/homebrew/sbin/",
+    "/usr/local/sbin/",
+];
