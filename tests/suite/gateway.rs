@@ -77,13 +77,18 @@ pub(super) struct Agent {
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
     id: u64,
-    introduction: Value,
+    pub(super) introduction: Value,
     /// Methods of the notifications that came so far.
     pub(super) heard: Vec<String>,
 }
 
 impl Agent {
-    pub(super) fn start(mut command: Command, stderr: &Path) -> Self {
+    pub(super) fn start(command: Command, stderr: &Path) -> Self {
+        Self::speaking("2025-06-18", command, stderr)
+    }
+
+    /// An agent that speaks that version of the protocol.
+    pub(super) fn speaking(version: &str, mut command: Command, stderr: &Path) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -98,7 +103,7 @@ impl Agent {
             introduction: Value::Null,
             heard: Vec::new(),
         };
-        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {},
+        let hello = json!({ "protocolVersion": version, "capabilities": {},
             "clientInfo": { "name": "t", "version": "1" } });
         agent.introduction = agent.request("initialize", &hello);
         agent.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));

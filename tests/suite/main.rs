@@ -47,6 +47,7 @@ mod page;
 mod policy_tests;
 mod reload;
 mod schema;
+mod tasks;
 #[cfg(feature = "tls")]
 mod tls;
 #[cfg(feature = "otel")]

@@ -14,6 +14,8 @@ pub(super) const CLIENT_META: &str = "io.modelcontextprotocol/clientInfo";
 pub(super) const LEVEL_META: &str = "io.modelcontextprotocol/logLevel";
 pub(super) const SERVER_META: &str = "io.modelcontextprotocol/serverInfo";
 pub(super) const SUBSCRIPTION_META: &str = "io.modelcontextprotocol/subscriptionId";
+/// Says which task a message is about, in 2025-11-25.
+pub(super) const RELATED_TASK_META: &str = "io.modelcontextprotocol/related-task";
 /// The extension that this proxy does not take part in.
 pub(super) const TASKS: &str = "io.modelcontextprotocol/tasks";
 

@@ -4,7 +4,7 @@
 //! message, above all a call's arguments, goes on byte for byte. Calls are judged behind
 //! this: by their server's own mediator, under the tool's own name.
 
-use super::super::denial::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
+use super::super::denial::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
 use super::super::envelope::{FromClient, Id, PassThrough, classify};
 use super::super::frame::{FrameReader, text};
 use super::super::from_client::cancelled_key;
@@ -17,6 +17,7 @@ use super::front::{Front, Member, State};
 use super::lists::List;
 use super::routes::{Request, number};
 use super::splice::{Edit, splice};
+use super::tasks::{Heading, Tasked, related};
 use bouncer_runtime::audit::Outcome;
 use bouncer_runtime::gate::CallMessage;
 use std::rc::Rc;
@@ -24,7 +25,7 @@ use std::time::Instant;
 use tokio::io::AsyncRead;
 
 /// JSON-RPC: no such method.
-const METHOD_NOT_FOUND: i32 = -32601;
+pub(super) const METHOD_NOT_FOUND: i32 = -32601;
 
 /// Calls that wait for their servers to start, in bytes.
 const MAX_KEPT: usize = 64 * 1024 * 1024;
@@ -79,7 +80,7 @@ impl<J: Judge + 'static> Front<J> {
                 params,
                 line,
             } => self.on_notification(frames, &method, params, &line),
-            FromClient::Answer { id, line, .. } => self.on_answer(&id, &line),
+            FromClient::Answer { id, result, line } => self.on_answer(frames, &id, result, &line),
             // What is refused is refused, and logged, as in front of one server.
             FromClient::Blank | FromClient::Batch { .. } | FromClient::Refused(_) => {
                 self.nobody.on_client_line(frames, line).await;
@@ -116,10 +117,6 @@ impl<J: Judge + 'static> Front<J> {
         call: &CallMessage<'_>,
     ) {
         self.note_ready();
-        if call.is_task() {
-            let why = "calls that are kept as tasks do not go through the gateway yet";
-            return self.block(id, call, why).await;
-        }
         let place = self.catalogue.borrow().find(call.tool()).cloned();
         let Some(place) = place else {
             return match self.why_not_now(call.tool()) {
@@ -238,8 +235,19 @@ impl<J: Judge + 'static> Front<J> {
         let own = serde_json::to_vec(&place.name).map_err(|error| error.to_string())?;
         let edits = vec![(name.unwrap_or_default(), own)];
         let member = self.member(place.server)?;
+        let why = self.why_no_task(member).filter(|_| call.is_task());
+        if let Some(why) = why {
+            return Err(why);
+        }
         match id {
-            Some(id) => self.forward(frames, id, member, line, meta, edits),
+            Some(id) => {
+                let tool = place.name.clone();
+                let tasked = match call.is_task() {
+                    true => Tasked::Wanted { tool },
+                    false => Tasked::No,
+                };
+                self.forward(frames, id, (member, tasked), line, meta, edits)
+            }
             None => {
                 let line = splice(line, edits).ok_or("the message cannot be rewritten")?;
                 self.push(member, &line)
@@ -248,21 +256,31 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// Sends a request to a server, under a number of its own.
-    fn forward<'a>(
+    pub(super) fn forward<'a>(
         &self,
         frames: &mut FrameReader,
         id: &Id<'a>,
-        member: &Member,
+        (member, tasked): (&Member, Tasked),
         line: &'a [u8],
         meta: Option<&'a [u8]>,
         mut edits: Vec<Edit<'a>>,
     ) -> Whose<()> {
         let token = progress_token(frames, meta)?;
+        let heading = Heading::Server(member.index);
+        let about = related(frames, meta, |id| self.translated(heading, id));
+        match about.map_err(|why| why.to_string())? {
+            Some((edit, true)) => edits.push(edit),
+            Some((_, false)) => {
+                return Err("it is about a task that the server does not have".to_owned());
+            }
+            None => {}
+        }
         let number = self.routes.borrow_mut().open(Request {
             server: member.index,
             key: id.key.clone(),
             id: id.raw.into(),
             token: token.map(Into::into),
+            tasked,
         });
         let digits = number.to_string().into_bytes();
         edits.push((id.raw, digits.clone()));
@@ -286,7 +304,7 @@ impl<J: Judge + 'static> Front<J> {
         ))
     }
 
-    fn member(&self, index: usize) -> Whose<&Rc<Member>> {
+    pub(super) fn member(&self, index: usize) -> Whose<&Rc<Member>> {
         let member = self.members.get(index).filter(|member| member.is_up());
         member.ok_or_else(|| "the server does not run at the moment".to_owned())
     }
@@ -304,16 +322,21 @@ impl<J: Judge + 'static> Front<J> {
             "ping" => return self.answer(id.raw, b"{}"),
             _ => {}
         }
-        let known = matches!(
+        let tasks = matches!(
             method,
-            "tools/list"
-                | "logging/setLevel"
-                | "prompts/get"
-                | "completion/complete"
-                | "resources/read"
-                | "resources/subscribe"
-                | "resources/unsubscribe"
+            "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/list"
         );
+        let known = tasks
+            || matches!(
+                method,
+                "tools/list"
+                    | "logging/setLevel"
+                    | "prompts/get"
+                    | "completion/complete"
+                    | "resources/read"
+                    | "resources/subscribe"
+                    | "resources/unsubscribe"
+            );
         let list = List::of_method(method);
         if !known && list.is_none() {
             let why = format!("{} does not go through the gateway", quoted(method, 200));
@@ -328,6 +351,11 @@ impl<J: Judge + 'static> Front<J> {
             (_, Some(list)) => self.list(id, list),
             ("tools/list", _) => self.list_tools(id),
             ("logging/setLevel", _) => self.on_set_level(id, params),
+            _ if tasks => {
+                if let Err((code, why)) = self.on_tasks(frames, id, method, params, pass) {
+                    self.answer_error(id.raw, code, &why);
+                }
+            }
             _ => {
                 if let Err((code, why)) = self.on_routed(frames, id, method, params, pass) {
                     self.answer_error(id.raw, code, &why);
@@ -489,7 +517,8 @@ impl<J: Judge + 'static> Front<J> {
             let own = serde_json::to_vec(&place.name).map_err(|error| error.to_string())?;
             edits.push((*raw, own));
         }
-        self.forward(frames, id, self.member(place.server)?, line, meta, edits)
+        let member = self.member(place.server)?;
+        self.forward(frames, id, (member, Tasked::No), line, meta, edits)
     }
 
     fn on_notification(
@@ -511,7 +540,13 @@ impl<J: Judge + 'static> Front<J> {
                 };
                 let raw = params.and_then(|p| frames.members(p, ["requestId"]).ok()?[0]);
                 let digits = number.to_string().into_bytes();
-                let line = raw.and_then(|raw| splice(line, vec![(raw, digits)]));
+                let mut edits = Vec::from_iter(raw.map(|raw| (raw, digits)));
+                let heading = Heading::Server(server);
+                let Ok(about) = self.related_edit(frames, params, heading) else {
+                    return;
+                };
+                edits.extend(about);
+                let line = raw.and_then(|_| splice(line, edits));
                 if let (Some(line), Some(member)) = (line, self.members.get(server)) {
                     member.push(&line);
                 }
@@ -525,9 +560,13 @@ impl<J: Judge + 'static> Front<J> {
                 let Some(request) = request else {
                     return;
                 };
-                let line = request
-                    .token
-                    .and_then(|raw| splice(line, vec![(token, raw.into())]));
+                let heading = Heading::Server(request.server);
+                let about = self.related_edit(frames, params, heading).ok();
+                let line = request.token.zip(about).and_then(|(raw, about)| {
+                    let mut edits = vec![(token, raw.into())];
+                    edits.extend(about);
+                    splice(line, edits)
+                });
                 if let (Some(line), Some(member)) = (line, self.members.get(request.server)) {
                     member.push(&line);
                 }
@@ -544,14 +583,33 @@ impl<J: Judge + 'static> Front<J> {
         }
     }
 
-    fn on_answer(&self, id: &Id<'_>, pass: &PassThrough<'_>) {
+    fn on_answer(
+        &self,
+        frames: &mut FrameReader,
+        id: &Id<'_>,
+        result: Option<&[u8]>,
+        pass: &PassThrough<'_>,
+    ) {
         let request = number(id.raw).and_then(|n| self.routes.borrow_mut().close_server(n));
         let Some(request) = request else {
             return note(format_args!(
                 "an answer of the client that nobody waits for is dropped"
             ));
         };
-        let line = splice(pass.bytes(), vec![(id.raw, request.id.into())]);
+        let heading = Heading::Server(request.server);
+        let about = self.related_edit(frames, result, heading);
+        let line = match about {
+            Ok(about) => {
+                let mut edits = vec![(id.raw, request.id.into_vec())];
+                edits.extend(about);
+                splice(pass.bytes(), edits)
+            }
+            // Whoever asked must not wait for ever.
+            Err(_) => {
+                let why = "the client's answer cannot be read";
+                Some(denial::error(&request.id, INTERNAL_ERROR, why, None))
+            }
+        };
         if let (Some(line), Some(member)) = (line, self.members.get(request.server)) {
             member.push(&line);
         }

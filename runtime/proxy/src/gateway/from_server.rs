@@ -1,18 +1,21 @@
 //! What a server's mediator says to the client: it is recorded already, and only has to
 //! get the ids, tokens and names that the client knows.
 
+use super::super::denial::{self, INTERNAL_ERROR};
 use super::super::frame::{Frame, FrameReader, text};
 use super::super::from_client::cancelled_key;
 use super::super::id::Key;
 use super::super::interpreter::Questions;
 use super::super::line::{Line, LineReader};
 use super::super::session::Judge;
-use super::from_client::progress_token;
+use super::from_client::{METHOD_NOT_FOUND, progress_token};
 use super::front::{About, Front, Member};
 use super::routes::{Request, number};
-use super::splice::splice;
+use super::splice::{member as whole_member, splice};
+use super::tasks::{Heading, Tasked};
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Instant;
 use tokio::io::AsyncRead;
 
 impl<J: Judge + 'static> Front<J> {
@@ -43,12 +46,22 @@ impl<J: Judge + 'static> Front<J> {
                 format_args!("says what cannot be read; it is dropped"),
             );
         };
+        if let (Some(method), Some(id)) = (frame.method.and_then(text), frame.id)
+            && method.starts_with("tasks/")
+        {
+            // Tasks of the client would be anyone's who guesses their ids.
+            let why = "tasks of the client do not go through the gateway";
+            member.push(&denial::error(id, METHOD_NOT_FOUND, why, None));
+            return;
+        }
         let passed = match (frame.method.and_then(text), frame.id) {
             (Some(method), Some(id)) => self.on_member_request(frames, member, &frame, &method, id),
             (Some(method), None) => {
                 return self.on_member_notification(frames, member, &frame, &method, line);
             }
-            (None, Some(id)) => return self.on_member_answer(member, &frame, id, line),
+            (None, Some(id)) => {
+                return self.on_member_answer(frames, member, &frame, id, line);
+            }
             (None, None) => None,
         };
         match passed.and_then(|edits| splice(line, edits)) {
@@ -86,16 +99,31 @@ impl<J: Judge + 'static> Front<J> {
             None => None,
         };
         let token = progress_token(frames, meta).ok()?;
+        let task = match frame.params.filter(|params| params.starts_with(b"{")) {
+            Some(params) => {
+                let [task] = frames.members(params, ["task"]).ok()?;
+                // The client was not told that it may be asked for one.
+                task.map(|task| whole_member(params, task))
+            }
+            None => None,
+        };
+        let heading = Heading::Client(member.index);
+        let about = self.related_edit(frames, frame.params, heading).ok()?;
         let number = self.routes.borrow_mut().open_server(Request {
             server: member.index,
             key: Key::parse(id)?,
             id: id.into(),
             token: token.map(Into::into),
+            tasked: Tasked::No,
         })?;
         self.note_about(member, id, number);
         let digits = number.to_string().into_bytes();
         let mut edits = vec![(id, digits.clone())];
         edits.extend(token.map(|token| (token, digits)));
+        edits.extend(about);
+        if let Some(task) = task {
+            edits.push((task?, Vec::new()));
+        }
         Some(edits)
     }
 
@@ -134,6 +162,18 @@ impl<J: Judge + 'static> Front<J> {
         method: &str,
         line: &[u8],
     ) {
+        let heading = Heading::Client(member.index);
+        let Ok(about) = self.related_edit(frames, frame.params, heading) else {
+            return self.tell(
+                member,
+                format_args!("says what cannot be read; it is dropped"),
+            );
+        };
+        let with = |edit: (&[u8], Vec<u8>)| {
+            let mut edits = vec![edit];
+            edits.extend(about.clone());
+            splice(line, edits)
+        };
         let mut part = |key| frame.params.and_then(|p| frames.members(p, [key]).ok()?[0]);
         let line = match method {
             "notifications/tools/list_changed" => {
@@ -149,20 +189,22 @@ impl<J: Judge + 'static> Front<J> {
                 let key = cancelled_key(frames, frame.params);
                 key.and_then(|key| self.routes.borrow_mut().cancel_server(member.index, &key))
                     .zip(raw)
-                    .and_then(|(number, raw)| splice(line, vec![(raw, number.to_string().into())]))
+                    .and_then(|(number, raw)| with((raw, number.to_string().into())))
             }
             "notifications/progress" => {
                 let raw = part("progressToken");
-                let routes = self.routes.borrow();
-                let request = raw
+                let token = raw
                     .and_then(number)
-                    .and_then(|n| routes.find(member.index, n));
-                let token = request.and_then(|request| request.token.clone());
+                    .and_then(|number| self.token_of(member, number));
                 // Progress of what nobody waits for any more, or of another's request.
                 raw.zip(token)
-                    .and_then(|(raw, token)| splice(line, vec![(raw, token.into())]))
+                    .and_then(|(raw, token)| with((raw, token.into())))
             }
-            _ => Some(line.to_vec()),
+            "notifications/tasks/status" => {
+                let edit = self.status_edit(frames, member, frame.params);
+                edit.and_then(with)
+            }
+            _ => splice(line, about.into_iter().collect()),
         };
         // A server has nothing to tell to a client that is not there yet.
         if let Some(line) = line.filter(|_| self.hello.borrow().is_some()) {
@@ -170,7 +212,24 @@ impl<J: Judge + 'static> Front<J> {
         }
     }
 
-    fn on_member_answer(&self, member: &Member, frame: &Frame<'_>, id: &[u8], line: &[u8]) {
+    /// The client's progress token of a call, also of one that goes on as a task.
+    fn token_of(&self, member: &Member, number: u64) -> Option<Box<[u8]>> {
+        let routes = self.routes.borrow();
+        if let Some(request) = routes.find(member.index, number) {
+            return request.token.clone();
+        }
+        let tasks = self.tasks.borrow();
+        tasks.token(member.index, number, Instant::now())
+    }
+
+    fn on_member_answer(
+        &self,
+        frames: &mut FrameReader,
+        member: &Member,
+        frame: &Frame<'_>,
+        id: &[u8],
+        line: &[u8],
+    ) {
         let Some(number) = number(id) else {
             // An error about something that the server could not read.
             return self.client().push(line);
@@ -186,10 +245,17 @@ impl<J: Judge + 'static> Front<J> {
             return;
         }
         let request = self.routes.borrow_mut().close(member.index, number);
-        if let Some(request) = request
-            && let Some(line) = splice(line, vec![(id, request.id.into())])
-        {
-            self.client().push(&line);
+        let Some(request) = request else {
+            return;
+        };
+        match self.tasked_edits(frames, member, (&request, number), frame) {
+            Ok(mut edits) => {
+                edits.push((id, request.id.into()));
+                if let Some(line) = splice(line, edits) {
+                    self.client().push(&line);
+                }
+            }
+            Err(why) => self.answer_error(&request.id, INTERNAL_ERROR, &why),
         }
     }
 }

@@ -15,6 +15,7 @@ use super::catalogue::{Catalogue, Listed};
 use super::directory::Directory;
 use super::hello::Hello;
 use super::routes::{Reply, Routes};
+use super::tasks::Tasks;
 use serde_json::{Value, json};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -130,6 +131,7 @@ pub(super) struct Front<J> {
     pub settings: Settings,
     pub patience: Patience,
     pub routes: RefCell<Routes>,
+    pub tasks: RefCell<Tasks>,
     pub catalogue: RefCell<Catalogue>,
     pub directory: RefCell<Directory>,
     /// How the client introduced itself.
@@ -153,6 +155,8 @@ pub(super) struct Front<J> {
     /// that are asked in answers, and need to know which.
     pub abouts: Abouts,
     pub tells_abouts: Cell<bool>,
+    /// The client speaks the version without sessions, whatever it was introduced as.
+    pub sessionless: Cell<bool>,
 }
 
 /// What a question to the client is about.
@@ -199,6 +203,7 @@ impl<J: Judge + 'static> Front<J> {
             settings,
             patience,
             routes: RefCell::default(),
+            tasks: RefCell::default(),
             catalogue: RefCell::default(),
             directory: RefCell::default(),
             hello: watch::Sender::new(None),
@@ -212,6 +217,7 @@ impl<J: Judge + 'static> Front<J> {
             level: RefCell::default(),
             abouts: Abouts::default(),
             tells_abouts: Cell::default(),
+            sessionless: Cell::default(),
         })
     }
 
@@ -385,6 +391,7 @@ impl<J: Judge + 'static> Front<J> {
             self.client().push(notice.to_string().as_bytes());
         }
         self.directory.borrow_mut().forget(member.index);
+        self.tasks.borrow_mut().forget(member.index);
     }
 
     /// Says on standard error how a server is.

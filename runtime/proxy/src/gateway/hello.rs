@@ -29,7 +29,7 @@ impl Hello {
             .find(|version| **version == wanted)
             .or_else(|| VERSIONS.first())?;
         let mut capabilities = params.get("capabilities")?.as_object()?.clone();
-        // Tasks would need ids that are kept apart.
+        // Servers do not ask for tasks of the client: their ids would have to be kept apart.
         capabilities.remove("tasks");
         let unknown = || json!({"name": "unknown", "version": "0"});
         Some(Self {
@@ -92,6 +92,14 @@ impl<J: Judge + 'static> Front<J> {
             if any(plain) {
                 capabilities.insert(plain.to_owned(), json!({}));
             }
+        }
+        // Earlier versions have none.
+        if VERSIONS.first() == Some(&version) && any("tasks/requests/tools/call") {
+            let mut tasks = json!({"list": {}, "requests": {"tools": {"call": {}}}});
+            if let (true, Some(tasks)) = (any("tasks/cancel"), tasks.as_object_mut()) {
+                tasks.insert("cancel".to_owned(), json!({}));
+            }
+            capabilities.insert("tasks".to_owned(), tasks);
         }
         let mut result = json!({
             "protocolVersion": version,

@@ -5,6 +5,7 @@
 //! no other has, in the place of both.
 
 use super::super::id::Key;
+use super::tasks::Tasked;
 use std::collections::{HashMap, HashSet, VecDeque};
 use tokio::sync::oneshot;
 
@@ -27,6 +28,7 @@ pub(super) struct Request {
     pub id: Box<[u8]>,
     /// The progress token, if it had one.
     pub token: Option<Box<[u8]>>,
+    pub tasked: Tasked,
 }
 
 /// All open requests.
@@ -215,6 +217,7 @@ mod tests {
             key: Key::parse(id.as_bytes()).unwrap(),
             id: id.as_bytes().into(),
             token: None,
+            tasked: Tasked::No,
         }
     }
 

@@ -195,6 +195,7 @@ impl Hall {
             &self.settings,
             &self.patience,
         );
+        front.sessionless.set(modern.is_some());
         let modern = modern.map(|modern| modern.told_by(&front.abouts));
         front.tells_abouts.set(true);
         let (watcher, changes) = changes();

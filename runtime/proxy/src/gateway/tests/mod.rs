@@ -3,3 +3,4 @@
 mod faults;
 mod rig;
 mod routing;
+mod tasks;

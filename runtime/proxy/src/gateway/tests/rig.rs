@@ -61,6 +61,10 @@ pub(super) struct Rig {
     pub told: Told,
     pub stop: Option<oneshot::Sender<u8>>,
     pub gateway: JoinHandle<u8>,
+    /// What the client speaks.
+    pub version: &'static str,
+    /// How the gateway introduced itself.
+    pub introduction: Value,
     audit: PathBuf,
     _directory: tempfile::TempDir,
 }
@@ -122,6 +126,8 @@ impl Rig {
             told,
             stop: Some(stop),
             gateway,
+            version: "2025-06-18",
+            introduction: Value::Null,
             audit,
             _directory: directory,
         }
@@ -129,9 +135,10 @@ impl Rig {
 
     /// The client introduces itself, without waiting for an answer.
     pub(super) async fn hello(&mut self) {
-        self.client
-            .send(r#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"sampling":{},"tasks":{}},"clientInfo":{"name":"c","version":"1"}}}"#)
-            .await;
+        let hello = json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": {
+            "protocolVersion": self.version, "capabilities": {"sampling": {}, "tasks": {}},
+            "clientInfo": {"name": "c", "version": "1"}}});
+        self.client.send(&hello.to_string()).await;
     }
 
     /// Everything up to the client's list of tools: each server has the capabilities and
@@ -144,7 +151,7 @@ impl Rig {
             introduce(&mut peer, capabilities).await;
             peers.push(peer);
         }
-        self.client.json().await;
+        self.introduction = self.client.json().await;
         self.client
             .send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
             .await;

@@ -90,6 +90,8 @@ pub(in super::super) fn discovered(introduction: &Value, versions: &[&str]) -> V
     {
         // Every request names its own level.
         capabilities.remove("logging");
+        // Those of another version.
+        capabilities.remove("tasks");
     }
     if let (Some(text), Some(result)) = (introduction.get("instructions"), result.as_object_mut()) {
         result.insert("instructions".to_owned(), text.clone());
