@@ -220,8 +220,14 @@ fn the_protocol_is_kept() {
         (r#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#, "-32600"),
         (r#"{"id":1,"method":"ping"}"#, "-32600"),
         (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, "-32600"),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#, "-32602"),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":null}"#, "-32602"),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#,
+            "-32602",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":null}"#,
+            "-32602",
+        ),
     ] {
         assert!(raw(line).unwrap().contains(code), "{line}");
     }
