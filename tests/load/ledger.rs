@@ -83,6 +83,8 @@ impl Ledger {
             }
         }
         let (mut logged, mut forwarded) = (HashSet::new(), HashSet::new());
+        // Calls that were refused because their server was gone by then.
+        let mut gone = HashSet::new();
         for line in lines(log) {
             let Some(verdict) = line["verdict"].as_str() else {
                 continue;
@@ -93,6 +95,10 @@ impl Ledger {
             let goes_out = line["outcome"] == "forwarded";
             assert_eq!(verdict == "allow", goes_out, "{line}");
             assert!(!goes_out || line["tool"] != "forbidden", "{line}");
+            let reason = line["reason"].as_str().unwrap_or_default();
+            if !goes_out && reason.contains("has ended") {
+                gone.insert(call);
+            }
             if goes_out {
                 forwarded.insert(call);
                 // A server that loses nothing got what was sent to it.
@@ -124,7 +130,7 @@ impl Ledger {
                 }
                 // Refused before anybody judged it, or lost with its server.
                 Told::Failed(why) => {
-                    let lost = forwarded.contains(call);
+                    let lost = forwarded.contains(call) || gone.contains(call);
                     let at = reached.map(|times| times[0].server);
                     assert!(
                         lost || !line,
