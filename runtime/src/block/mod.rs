@@ -192,9 +192,9 @@ impl<F: Fn(Block) -> Flags> Places<'_, F> {
     #[inline(always)]
     fn stretch(&mut self) -> (u64, usize) {
         if let Some((stretch, rest)) = self.rest.split_first_chunk::<{ 4 * BYTES }>() {
-            self.rest = rest;
             let (blocks, _) = stretch.as_chunks::<BYTES>();
             if let &[a, b, c, d] = blocks {
+                self.rest = rest;
                 let flags = Wide([a, b, c, d].map(|block| (self.wanted)(Block::of(&block))));
                 return (flags.mask(), 4 * BYTES);
             }
