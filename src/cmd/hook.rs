@@ -163,7 +163,7 @@ fn decide(args: &HookArgs, event: &Event, start: Instant) -> Result<Answer, Fail
                 .map_err(Failure::Message)?;
         }
     }
-    let call = held.attempts().map_err(Failure::Message)?.len();
+    let call = held.used().map_err(Failure::Message)?;
     held.finish().map_err(Failure::Message)?;
     log(
         &gate,
@@ -220,7 +220,14 @@ fn judge(
         });
     }
     let stands_for = actions::of(event, base);
-    let earlier = held.attempts()?;
+    let remembers_attempts =
+        |action: &Action| gate.remembers_attempts(action.server.as_deref(), &action.tool);
+    let earlier = if stands_for.calls.iter().any(remembers_attempts) {
+        held.attempts()?
+    } else {
+        Vec::new()
+    };
+    let used = held.used()?;
     let fresh = |with_memory: bool| -> Result<Conversation, String> {
         let mut conversation = gate.conversation();
         if with_memory {
@@ -279,7 +286,7 @@ fn judge(
             tool: action.tool.clone(),
             at: now.clone(),
         };
-        held.attempt(earlier.len() + at, &attempt)?;
+        held.attempt(used.saturating_add(at as u64), &attempt)?;
     }
     if let Some(why) = stands_for.unread
         && worst
@@ -331,7 +338,7 @@ fn log(
     session: &str,
     event: &Event,
     finding: &Finding,
-    call: usize,
+    call: u64,
     forgotten: u64,
     start: Instant,
 ) -> Result<(), Failure> {
@@ -352,7 +359,7 @@ fn log(
         |text| Arguments::Json(text.as_bytes()),
     );
     let entry = Entry {
-        call: call as u64,
+        call,
         server,
         tool: Some(&event.tool),
         arguments,
