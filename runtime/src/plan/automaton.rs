@@ -132,7 +132,6 @@ impl<'p> Dfa<'p> {
         }
     }
 
-    #[inline]
     fn scan_over<T: Entry>(
         &self,
         table: &[T],
@@ -170,8 +169,9 @@ impl<'p> Dfa<'p> {
         Ok(Scan::Done)
     }
 
-    /// Handles a dead, quit or match state; `Some` ends the scan.
-    #[inline]
+    /// Handles a dead, quit or match state; `Some` ends the scan. Apart, because the loop over
+    /// the text has no registers to spare for it.
+    #[inline(never)]
     fn special(&self, state: u32, report: &mut impl FnMut(u32)) -> Result<Option<Scan>, Corrupt> {
         let index = state.checked_div(self.header.stride.get()).ok_or(Corrupt)?;
         match index {
