@@ -281,15 +281,22 @@ fn judge(
             worst = Some(finding);
         }
     }
-    for (at, action) in stands_for.calls.iter().enumerate() {
+    // Those within others count for themselves: which they were is not known later.
+    let tried = stands_for.calls.iter().flat_map(|action| {
+        let call = Call::hypothetical(action.server.as_deref(), &action.tool, Some(&action.args));
+        let within = gate.tools_within(&mut conversation, &call);
+        std::iter::once((action.server.clone(), action.tool.clone())).chain(within)
+    });
+    let mut used = used;
+    for (server, tool) in tried {
         let attempt = Attempt {
-            server: action.server.clone(),
-            tool: action.tool.clone(),
+            server,
+            tool,
             at: now.clone(),
         };
-        held.attempt(used.saturating_add(at as u64), &attempt)?;
+        held.attempt(used, &attempt)?;
+        used = used.saturating_add(1);
     }
-    let used = used.saturating_add(stands_for.calls.len() as u64);
     if let Some(why) = stands_for.unread
         && worst
             .as_ref()

@@ -69,6 +69,18 @@ fn canonical(tool: &str) -> &str {
 /// What an event stands for.
 #[must_use]
 pub fn of(event: &Event, base: &Base) -> Actions {
+    let mut actions = of_name(event, base);
+    let also = event.also.iter().map(|(server, tool)| Action {
+        server: Some(server.clone()),
+        tool: tool.clone(),
+        args: event.input.clone(),
+        about: None,
+    });
+    actions.calls.extend(also);
+    actions
+}
+
+fn of_name(event: &Event, base: &Base) -> Actions {
     let (server, tool) = name(event);
     if server != Some(SERVER) {
         return Actions {
@@ -362,7 +374,7 @@ fn command_actions(
             if out.len() > MAX_ACTIONS {
                 return Err("it does very many things".to_owned());
             }
-            let deep = tool == "read" && !names_only;
+            let deep = tool == "read" && (!names_only || command.deep);
             out.push(path_action(tool, path, from, base, about.clone(), deep));
         }
     }

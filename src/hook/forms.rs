@@ -8,6 +8,9 @@ use bouncer_runtime::json::{Limits, Scratch, members};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
+/// Places at which the name of a server may end, at most.
+const MAX_READINGS: usize = 8;
+
 /// Whose hook it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Form {
@@ -49,6 +52,8 @@ pub struct Event {
     pub server: Option<String>,
     /// The tool, as the client calls it.
     pub tool: String,
+    /// Other servers and tools that may be meant by the same name.
+    pub also: Vec<(String, String)>,
     /// Its arguments, as raw JSON.
     pub input: Vec<u8>,
     /// What it returned; before a file is read, what stands in it.
@@ -151,11 +156,22 @@ fn claude_code(bytes: &[u8]) -> Result<Event, String> {
         return Err("neither `tool_response` nor `error` says what the tool returned".to_owned());
     }
     let tool = found.needed(3, "tool_name")?;
-    let (server, tool) = match tool
-        .strip_prefix("mcp__")
-        .and_then(|rest| rest.split_once("__"))
-    {
-        Some((server, tool)) => (Some(server.to_owned()), tool.to_owned()),
+    // A server's name may have two underscores as well; which of them it ends at is not
+    // said, so all readings are judged.
+    let full = tool.strip_prefix("mcp__").unwrap_or_default();
+    let bars = (0..full.len()).filter(|at| full.get(*at..at + 2) == Some("__"));
+    if bars.clone().count() > MAX_READINGS {
+        return Err("which server `tool_name` means cannot be told".to_owned());
+    }
+    let readings: Vec<(String, String)> = bars
+        .filter_map(|at| {
+            let (server, tool) = (full.get(..at)?, full.get(at + 2..)?);
+            (!tool.is_empty()).then(|| (server.to_owned(), tool.to_owned()))
+        })
+        .collect();
+    let mut readings = readings.into_iter();
+    let (server, tool) = match readings.next() {
+        Some((server, tool)) => (Some(server), tool),
         None => (None, tool),
     };
     Ok(Event {
@@ -167,9 +183,10 @@ fn claude_code(bytes: &[u8]) -> Result<Event, String> {
         server,
         tool,
         input: found.raw(4).unwrap_or(b"{}").to_vec(),
-        output: match found.value(5)? {
-            Some(output) => Some(output),
-            None => found.value(6)?,
+        also: readings.collect(),
+        output: match (found.value(5)?, found.value(6)?) {
+            (Some(output), Some(error)) => Some(Value::Array(vec![output, error])),
+            (output, error) => output.or(error),
         },
     })
 }
@@ -306,6 +323,7 @@ fn plain(bytes: &[u8]) -> Result<Event, String> {
         from: directory(found.raw(5))?,
         server: found.text(3, "server")?,
         tool: found.needed(4, "tool")?,
+        also: Vec::new(),
         input: found.raw(5).unwrap_or(b"{}").to_vec(),
         output: found.value(6)?,
     })
@@ -321,6 +339,7 @@ impl Event {
             from: None,
             server: None,
             tool: String::new(),
+            also: Vec::new(),
             input: Vec::new(),
             output: None,
         }

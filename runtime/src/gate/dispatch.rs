@@ -8,7 +8,7 @@ use super::decide::{Found, judge};
 use super::decision::Cause;
 use super::{Attempt, Call, Conversation, Gate};
 use crate::json::members;
-use crate::plan::format::{Contract, NONE};
+use crate::plan::format::{CONTRACT_DISPATCHES, Contract, NONE};
 use crate::plan::{Corrupt, Tables, at};
 use crate::{Stage, Verdict};
 
@@ -70,6 +70,29 @@ pub(super) fn judge_nested<'a>(
         current = inner;
     }
     Ok((decided, verdict, stage, cause))
+}
+
+/// The servers and names of the tools within a call, as far as they can be read.
+pub(super) fn tools_within(
+    gate: &Gate,
+    tables: &Tables<'_>,
+    conversation: &mut Conversation,
+    call: &Call<'_>,
+) -> Result<Vec<(Option<String>, String)>, Corrupt> {
+    let mut found = Vec::new();
+    let mut current = *call;
+    for _ in 0..MAX_NESTED {
+        let contract = gate.contract_of(tables, current.server, current.tool)?;
+        let Some(contract) = contract.filter(|c| c.flags.get() & CONTRACT_DISPATCHES != 0) else {
+            break;
+        };
+        let Some(inner) = inner_call(tables, conversation, contract, &current)? else {
+            break;
+        };
+        found.push((inner.server.map(str::to_owned), inner.tool.to_owned()));
+        current = inner;
+    }
+    Ok(found)
 }
 
 /// The call that a call makes; `None` if it cannot be read. A name is read only if it

@@ -30,8 +30,8 @@ pub use shared::{SharedTally, Tallied, Tally};
 pub use survey::{ContractSeen, Surveyed};
 
 use crate::Label;
-use crate::plan::format::CONTRACT_DISPATCHES;
-use crate::plan::{Corrupt, Plan};
+use crate::plan::format::{CONTRACT_DISPATCHES, Contract};
+use crate::plan::{Corrupt, Plan, Tables};
 use crate::provenance::{OutputLabels, Source};
 use crate::tools::{Heuristics, Lock, ToolDefinition};
 use hasher::Seeded;
@@ -224,6 +224,32 @@ impl Gate {
         }
         tool::by_name(tables, self.heuristics.as_ref(), server, name)
             .map_or(true, |tool| matters(&tool))
+    }
+
+    /// The servers and names of the tools that a call calls in turn, outermost first:
+    /// attempts at them count as well. Ends at what cannot be read, which is denied.
+    #[must_use]
+    pub fn tools_within(
+        &self,
+        conversation: &mut Conversation,
+        call: &Call<'_>,
+    ) -> Vec<(Option<String>, String)> {
+        dispatch::tools_within(self, self.plan.tables(), conversation, call).unwrap_or_default()
+    }
+
+    fn contract_of<'t>(
+        &self,
+        tables: &Tables<'t>,
+        server: Option<&str>,
+        name: &str,
+    ) -> Result<Option<&'t Contract>, Corrupt> {
+        let index = self.names.get(&tool_key(server, name));
+        let known = index.and_then(|&index| self.tools.get(index as usize));
+        let contract = match known {
+            Some(tool) => tool.link.contract,
+            None => tool::find_contract(tables, &tool::full_name(server, name), name)?,
+        };
+        Ok(tables.contracts.get(contract as usize))
     }
 
     /// A fresh conversation: no budget used, nothing approved, nothing recorded.

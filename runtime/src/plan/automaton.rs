@@ -121,6 +121,12 @@ impl<'p> Dfa<'p> {
                 .last()
                 .is_some_and(|l| l.get() as usize == self.pattern_list.len())
             && self.pattern_list.iter().all(|p| p.get() < patterns)
+            // Each pattern once a state: a scan may report them at every byte.
+            && self.match_index.windows(2).all(|bounds| {
+                let [from, to] = bounds else { return false };
+                let list = self.pattern_list.get(from.get() as usize..to.get() as usize);
+                list.is_some_and(|list| list.is_sorted_by(|a, b| a.get() < b.get()))
+            })
     }
 
     /// Calls `report` with each pattern that matches somewhere in `text`, possibly

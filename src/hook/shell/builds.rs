@@ -4,7 +4,7 @@
 use super::Word;
 use super::meaning::Command;
 use super::options::{Role, parse};
-use super::reach::{guess, is_stream, place, values};
+use super::reach::{guess, is_stream, paths, place, values};
 use super::reader::Unread;
 use super::table::{Operands, Program};
 
@@ -94,6 +94,34 @@ pub(super) fn build(base: &mut Command, row: &Program, args: &[Word]) -> Result<
         return Err("`go` fetches and runs what is not known".to_owned());
     }
     let words: Vec<Word> = operands.map(|word| (*word).clone()).collect();
+    let verb = parsed
+        .operands
+        .first()
+        .map_or("", |word| word.text.as_str());
+    if row.operands == Operands::Verb {
+        match (name.as_str(), verb) {
+            ("cargo", "new" | "init") => {
+                let words: Vec<&Word> = words.iter().collect();
+                base.writes.extend(paths(&name, &words)?);
+            }
+            ("npm" | "pnpm" | "yarn", "pack") if words.is_empty() => {
+                base.deep = true;
+                base.reads.push(".".to_owned());
+            }
+            // `owner/name` and `host:owner/name` are fetched from there.
+            ("npm" | "pnpm" | "yarn", "pack" | "view" | "info" | "explain")
+                if words.iter().any(|word| {
+                    let package = word.text.strip_prefix('@').unwrap_or(&word.text);
+                    word.dynamic
+                        || word.text.contains(':')
+                        || package.contains('/') && !word.text.starts_with(['@', '.'])
+                }) =>
+            {
+                return Err(format!("`{name} {verb}` fetches from where its words say"));
+            }
+            _ => {}
+        }
+    }
     guess(base, &words);
     guess(base, behind);
     if name == "go" && parsed.has(&["w", "u"]) && base.words.iter().any(|word| word == "env") {
@@ -117,7 +145,7 @@ pub(super) fn github(base: &mut Command, args: &[Word]) {
     );
     let plain = |word: &Word| {
         !word.dynamic
-            && !word.text.contains("://")
+            && word.text.matches('/').count() < 2
             && !matches!(word.text.as_str(), "-w" | "--web" | "-t" | "--show-token")
     };
     if !(shows && args.iter().all(plain)) {

@@ -289,7 +289,14 @@ impl Verb<'_> {
             {
                 return Err("which files a patch changes is not known".to_owned());
             }
-            Kind::Reads => self.reads(operands),
+            Kind::Reads => {
+                let outside = parsed.has(&["no-index", "untracked"]);
+                if self.name == "grep" && outside || matches!(self.name, "add" | "stage") {
+                    self.command.deep = true;
+                    self.command.reads.push(place(self.at, "."));
+                }
+                self.reads(operands);
+            }
             Kind::Names => {}
             Kind::Writes => {
                 self.writes(operands)?;

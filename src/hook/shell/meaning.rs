@@ -42,6 +42,9 @@ pub struct Command {
     pub reads: Vec<String>,
     /// Files of commands that it runs.
     pub scripts: Vec<String>,
+    /// What lies below the directories that it reads is read as well, though the program
+    /// mostly looks at names only.
+    pub deep: bool,
     /// The directory that it changes to, for `cd`.
     pub directory: Option<String>,
 }
@@ -355,6 +358,11 @@ impl Script {
                 if !top && to.is_some_and(|word| word.dynamic || word.pattern) {
                     return Err("it goes to a directory that is only known when it runs".to_owned());
                 }
+                // Of two, some shells put the second in the place of the first in `$PWD`.
+                let words = args.iter().filter(|word| !word.text.starts_with('-'));
+                if words.count() > 1 {
+                    return Err(format!("`{name}` has more than one word"));
+                }
                 base.directory = Some(to.map_or_else(|| "~".to_owned(), |word| word.text.clone()));
             }
             "git" => git(&mut base, args)?,
@@ -391,6 +399,15 @@ impl Script {
                 ];
                 if !tool.is_some_and(|word| !word.dynamic && tools.contains(&word.text.as_str())) {
                     return Err("`npx` fetches and runs what is not known".to_owned());
+                }
+                let first = rest.next().map_or("", |word| word.text.as_str());
+                let known = match tool.map_or("", |word| word.text.as_str()) {
+                    "tsx" => !first.is_empty() && !first.starts_with('-'),
+                    "playwright" => matches!(first, "test" | "install" | "show-report"),
+                    _ => true,
+                };
+                if !known {
+                    return Err("what `npx` is told to run is not known".to_owned());
                 }
                 guess(&mut base, args);
             }
@@ -520,6 +537,7 @@ impl Script {
                         return Err("`find` is handed the program's name".to_owned());
                     }
                     self.command(command, inner, inside)?;
+                    base.deep = true;
                 }
                 text if text.starts_with('-') || word.open => {
                     return Err(format!("`find {text}` is not known"));

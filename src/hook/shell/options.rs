@@ -181,8 +181,11 @@ fn option<'w>(
                 parsed.values.push((option.to_owned(), role, value));
                 Ok(rest)
             }
-            _ if harmless => {
+            (_, attached) if harmless => {
                 parsed.flags.push(option.to_owned());
+                // It may be a file.
+                let attached = attached.map(|text| (option.to_owned(), Role::Text, value(text)));
+                parsed.values.extend(attached);
                 Ok(after)
             }
             _ => Err(unknown()),
@@ -203,7 +206,14 @@ fn option<'w>(
                 parsed.values.push((option, role, value(behind)));
                 return Ok(after);
             }
-            None if harmless => parsed.flags.push(option),
+            None if harmless => {
+                if behind.contains(['/', '~']) {
+                    parsed
+                        .values
+                        .push((option.clone(), Role::Text, value(behind)));
+                }
+                parsed.flags.push(option);
+            }
             None => return Err(unknown()),
         }
     }

@@ -64,6 +64,16 @@ pub(super) fn files(
 ) -> Result<(), Unread> {
     let name = command.program.clone();
     let words = parsed.operands.as_slice();
+    if matches!(operands, Operands::Reads | Operands::Pattern) {
+        // One table has the options of many programs. What is a value to one of them is a
+        // file to another, so it is taken for both. One character is a separator.
+        let values = parsed.values.iter().filter(|(_, role, value)| {
+            *role == Role::Text && (value.text.chars().count() > 1 || value.text == "~")
+        });
+        command
+            .reads
+            .extend(values.map(|(_, _, value)| value.text.clone()));
+    }
     match operands {
         Operands::Reads => command
             .reads
@@ -77,11 +87,26 @@ pub(super) fn files(
             command
                 .reads
                 .extend(files.iter().map(|word| word.text.clone()));
-            if files.is_empty() && !command.piped {
+            let recursive = ["r", "R", "recursive", "dereference-recursive"];
+            if files.is_empty() && (!command.piped || parsed.has(&recursive)) {
                 command.reads.push(".".to_owned());
             }
         }
-        Operands::Writes => command.writes.extend(paths(&name, words)?),
+        Operands::Writes => {
+            let written = paths(&name, words)?;
+            // What is unpacked has the name without its ending.
+            let stems = written.iter().filter_map(|path| {
+                let (stem, ending) = path.rsplit_once('.')?;
+                matches!(
+                    ending,
+                    "gz" | "tgz" | "bz2" | "tbz2" | "xz" | "txz" | "lzma" | "zst" | "Z" | "z"
+                )
+                .then(|| stem.to_owned())
+            });
+            let stems: Vec<String> = stems.collect();
+            command.writes.extend(written);
+            command.writes.extend(stems);
+        }
         Operands::InOut => {
             if let Some((first, rest)) = words.split_first() {
                 command.reads.push(first.text.clone());

@@ -408,6 +408,10 @@ impl Reader {
         if copies && number && !target.dynamic {
             return Ok(None);
         }
+        // In some shells `>!` is `>|`.
+        if bare.starts_with('!') {
+            return Err("a redirection is unusual".to_owned());
+        }
         command.redirects.push(Redirect {
             write: operator != "<" && operator != "<&",
             target,

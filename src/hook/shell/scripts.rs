@@ -19,6 +19,14 @@ pub(super) fn sed(command: &mut Command, args: &[Word]) -> Result<(), Unread> {
             .values
             .iter()
             .any(|(option, _, _)| matches!(option.as_str(), "i" | "in-place"));
+    // The copy has the name with the ending, or the ending is a pattern for it.
+    let endings = ["", "~", ".bak", ".orig", ".old", ".tmp", ".backup"];
+    let named = parsed.values.iter().any(|(option, _, value)| {
+        matches!(option.as_str(), "i" | "in-place") && !endings.contains(&value.text.as_str())
+    });
+    if named {
+        return Err(format!("`{name}` keeps copies under other names"));
+    }
     let mut scripts: Vec<&Word> = parsed
         .values
         .iter()
@@ -148,9 +156,14 @@ pub(super) fn awk(command: &mut Command, args: &[Word]) -> Result<(), Unread> {
             .unwrap_or_default()
             .trim_start_matches('=')
             .trim_start();
-        compares &= behind.starts_with(|c: char| c.is_ascii_digit());
+        // A number, and nothing that would make a longer text of it.
+        let number = behind.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let ends = number
+            .trim_start()
+            .starts_with(['{', ')', '&', ';', '?', '}']);
+        compares &= number.len() < behind.len() && (ends || number.trim_start().is_empty());
     }
-    let runs = ["system", "|", "getline", "/inet", "@"];
+    let runs = ["system", "|", "getline", "/inet", "@", "ARGV", "ENVIRON"];
     if script.dynamic || !compares || runs.iter().any(|part| text.contains(part)) {
         return Err(format!(
             "`{name}` may run commands or write files of its own"

@@ -109,9 +109,9 @@ use Operands::{
 const PROGRAMS: &[Program] = &[
     // What only prints.
     harmless(
-        "echo true false : pwd sleep seq whoami id uname tty nproc arch uptime free printenv which \
+        "echo true false : pwd sleep seq whoami id uname tty nproc uptime free printenv which \
          basename dirname expr logname groups locale cal getconf sw_vers exit return break continue \
-         shift wait times jobs tr ps pgrep umask popd dirs kill pkill killall command_v",
+         shift wait times tr ps pgrep umask popd dirs kill pkill killall command_v",
         Text,
         "-",
     ),
@@ -150,7 +150,14 @@ const PROGRAMS: &[Program] = &[
         InOut,
         "cdDuiz f= s= w= count repeated unique ignore-case skip-fields=",
     ),
-    usual("xxd", InOut, "abeEipru c= g= l= s= o="),
+    Program {
+        names: "xxd",
+        options: "- a b e E i p ps plain postscript r revert u v c= cols= g= groupsize= l= len= s= seek= o= C capitalize include",
+        style: Style::Words,
+        harmless: false,
+        operands: InOut,
+        verbs: "",
+    },
     harmless(
         "grep egrep fgrep",
         Pattern,
@@ -200,38 +207,38 @@ const PROGRAMS: &[Program] = &[
     usual(
         "gzip gunzip bzip2 bunzip2 xz unxz zstd",
         Writes,
-        "dkfvtlcnq123456789 S= T= keep force decompress stdout best fast verbose",
+        "dkfvtlcnq123456789 T= keep force decompress stdout best fast verbose",
     ),
     usual(
         "cp",
         Copies,
-        "aRrfivpunPLHdsx t=t S= target-directory=t suffix= recursive force verbose archive no-clobber update interactive dereference no-dereference preserve? no-preserve= parents symbolic-link link reflink? l",
+        "aRrfivpunPLHdsx t=t target-directory=t recursive force verbose archive no-clobber update interactive dereference no-dereference preserve? no-preserve= parents symbolic-link link reflink? l",
     ),
     usual(
         "install",
         Copies,
-        "CDdpv m= o= g= t=t S= mode= owner= group= target-directory=t suffix= directory",
+        "CDdpv m= o= g= t=t mode= owner= group= target-directory=t directory",
     ),
     usual(
         "mv",
         Moves,
-        "finuvb t=t S= target-directory=t suffix= force verbose no-clobber update interactive backup?",
+        "finuvb t=t target-directory=t force verbose no-clobber update interactive backup?",
     ),
     usual(
         "ln",
         Moves,
-        "sfnvirhb t=t S= target-directory=t suffix= symbolic force relative no-dereference verbose",
+        "sfnvirhb t=t target-directory=t symbolic force relative no-dereference verbose",
     ),
     // What runs the project's code.
     leading(
         "python python2 python3 pypy pypy3",
         Script,
-        "bBdEiIOsSuvVx version m=",
+        "bBdEIOsSuvVx version m=",
     ),
     leading(
         "node nodejs bun",
         Script,
-        "vi version test watch no-warnings enable-source-maps trace-warnings max-old-space-size= trace-uncaught test-reporter= test-only test-name-pattern=",
+        "v version test watch no-warnings enable-source-maps trace-warnings max-old-space-size= trace-uncaught test-reporter= test-only test-name-pattern=",
     ),
     leading(
         "perl ruby php lua luajit Rscript julia",
@@ -327,7 +334,7 @@ pub fn program(name: &str) -> Option<&'static Program> {
 
 /// Programs that run commands of their own, or change what later ones mean. What they do
 /// is unread whatever a policy says.
-const RUNNERS: &str = "parallel watch script flock su runuser trap alias expect entr at batch crontab chroot unshare nsenter \
+const RUNNERS: &str = "parallel watch script flock su runuser trap alias expect entr at batch jobs arch crontab chroot unshare nsenter \
      osascript tclsh wish emacs ed ex vi vim nvim gdb lldb strace ltrace systemd-run mapfile readarray compgen complete hash \
      enable bind fish csh tcsh pwsh powershell nu xonsh elvish deno taskset chrt numactl prlimit setarch ld.so coproc \
      zmodload autoload zle sched disable shopt let ssh-agent dbus-run-session xvfb-run firejail start-stop-daemon \
