@@ -136,6 +136,26 @@ fn a_scripted_session_of_an_agent_with_a_shell() {
     assert_eq!(last["grounds"]["seen"]["tool"], "read", "{last}");
 }
 
+/// The exit code of a hook with arguments of its own, and what it says.
+fn judged(place: &Place, args: &[&str], message: &Value) -> (i32, String) {
+    let mut all = vec!["hook"];
+    all.extend(args);
+    let mut child = place
+        .bouncer(&all)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(message.to_string().as_bytes()).unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    (
+        output.status.code().unwrap(),
+        String::from_utf8(output.stdout).unwrap(),
+    )
+}
+
 #[test]
 fn budgets_hold_across_processes() {
     let place = Place::new("adopt-hook-budget");
@@ -143,24 +163,12 @@ fn budgets_hold_across_processes() {
         "p.yaml",
         "version: 1\npacks: []\ntools: { agent__fetch: { max_calls: 2 } }\n",
     );
+    let message = json!({"event": "before", "session": "s", "tool": "fetch", "arguments": {"url": "https://x.example"}});
     let fetch = || {
-        let message = json!({"event": "before", "session": "s", "tool": "fetch", "arguments": {"url": "https://x.example"}});
-        let mut child = place
-            .bouncer(&["hook", "plain", "--policy", policy.to_str().unwrap()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(message.to_string().as_bytes())
-            .unwrap();
-        let output = child.wait_with_output().unwrap();
-        (
-            output.status.code().unwrap(),
-            String::from_utf8(output.stdout).unwrap(),
+        judged(
+            &place,
+            &["plain", "--policy", policy.to_str().unwrap()],
+            &message,
         )
     };
     assert_eq!(fetch().0, 0);
@@ -168,6 +176,56 @@ fn budgets_hold_across_processes() {
     let (code, said) = fetch();
     assert_eq!(code, 4);
     assert!(said.contains("call budget 2"), "{said}");
+}
+
+/// A tool within a call has its own budget, whichever way it is called.
+#[test]
+fn budgets_behind_a_dispatcher_hold_across_processes() {
+    for limit in ["max_calls: 1", "rate: 1/h"] {
+        let place = Place::new("adopt-hook-dispatch");
+        let policy = place.write(
+            "p.yaml",
+            &format!(
+                "version: 1\npacks: []\ntools:\n  srv__call_tool: {{ dispatches: {{ tool: name, arguments: arguments }} }}\n  srv__send: {{ {limit} }}\n"
+            ),
+        );
+        let policy = policy.to_str().unwrap();
+        let through = json!({"event": "before", "session": "s", "server": "srv", "tool": "call_tool",
+            "arguments": {"name": "send", "arguments": {}}});
+        let direct = json!({"event": "before", "session": "s", "server": "srv", "tool": "send", "arguments": {}});
+        let code = |message: &Value| judged(&place, &["plain", "--policy", policy], message).0;
+        assert_eq!(code(&through), 0, "{limit}");
+        assert_eq!(code(&through), 4, "{limit}");
+        assert_eq!(code(&direct), 4, "{limit}");
+    }
+}
+
+/// `mcp__my__chat__put` may be `put` of `my__chat`, or `chat__put` of `my`.
+#[test]
+fn the_name_of_a_server_may_have_bars() {
+    let place = Place::new("adopt-hook-bars");
+    let policy = place.write(
+        "p.yaml",
+        "version: 1\npacks: []\ntools: { put: { write_params: [path], allowed_path_prefixes: [\".\"] }, my__other__dbl: { max_calls: 1 } }\n",
+    );
+    let args = ["claude-code", "--policy", policy.to_str().unwrap()];
+    let decision = |tool: &str, input: Value| {
+        let (_, said) = judged(&place, &args, &before(&place, tool, &input));
+        let said: Value = serde_json::from_str(&said).unwrap();
+        let decision = said["hookSpecificOutput"]["permissionDecision"].as_str();
+        decision.unwrap_or("none").to_owned()
+    };
+    let outside = || json!({"path": "/etc/passwd"});
+    for tool in [
+        "mcp__chat__put",
+        "mcp__my__chat__put",
+        "mcp__my___chat__put",
+    ] {
+        assert_eq!(decision(tool, outside()), "deny", "{tool}");
+        assert_eq!(decision(tool, json!({"path": "f"})), "none", "{tool}");
+    }
+    assert_eq!(decision("mcp__my__other__dbl", json!({})), "none");
+    assert_eq!(decision("mcp__my__other__dbl", json!({})), "deny");
 }
 
 #[test]
