@@ -43,6 +43,11 @@ impl<J: Judge + 'static> Mediator<J> {
             FromClient::Blank => {}
             FromClient::Call { id, call } => {
                 if self.may_open(id.as_ref(), line).await {
+                    // The tools may be listed because of this very call.
+                    if !self.listing.is_pinned() {
+                        let params = frames.read(line).ok().and_then(|frame| frame.params);
+                        self.note_request_meta(frames, params);
+                    }
                     self.on_call(id, &call).await;
                 }
             }
