@@ -35,6 +35,7 @@ pub(super) fn ask<'a>(
     let name = params
         .get("name")
         .or(params.get("uri"))
+        .or(params.get("taskId"))
         .and_then(Value::as_str);
     headers.extend(name.map(|name| ("Mcp-Name".to_owned(), name.to_owned())));
     Ask {

@@ -132,6 +132,9 @@ impl<J: Judge + 'static> Mediator<J> {
             "tasks/result" => self
                 .task_tool(frames, params)
                 .map_or(Kind::Other { method }, |tool| Kind::TaskResult { tool }),
+            "tasks/get" => self
+                .task_tool(frames, params)
+                .map_or(Kind::Other { method }, |tool| Kind::TaskState { tool }),
             _ => Kind::Other { method },
         };
         if !self.listing.is_pinned() && kind != Kind::Initialize {
@@ -141,7 +144,7 @@ impl<J: Judge + 'static> Mediator<J> {
         self.upstream.pass(line);
     }
 
-    /// The tool whose task a `tasks/result` asks for.
+    /// The tool whose task a request is about.
     fn task_tool(&self, frames: &mut FrameReader, params: Option<&[u8]>) -> Option<String> {
         let [task] = frames.members(params?, ["taskId"]).ok()?;
         let task = super::frame::text(task?)?;
