@@ -207,8 +207,12 @@ impl<J: Judge + 'static> Mediator<J> {
                     .as_object_mut()
                     .and_then(|state| state.remove("result"));
                 let mut judge = self.judge.borrow_mut();
-                if let Some(result) = result {
-                    judge.record(tool, &result);
+                match result {
+                    Some(asked) if asks(&asked) => {
+                        judge.record_untrusted(INPUT_REQUIRED, &asked);
+                    }
+                    Some(result) => judge.record(tool, &result),
+                    None => {}
                 }
                 // All else is the server's own word.
                 judge.record_untrusted("tasks/get", &state);

@@ -107,19 +107,17 @@ impl Interpreter {
                 return self.fail(&key, &why);
             }
         };
-        match kind {
-            // Servers that forget to say what it is mean that it is all.
-            None => self.pass_answer(&key, id, line),
-            Some(Some(kind)) if kind == COMPLETE => {
-                match self.may_ask_in_task(frames, &key, result) {
-                    Ok(()) => self.pass_answer(&key, id, line),
-                    Err(why) => self.fail(&key, &format!("the server {why}")),
-                }
-            }
-            Some(Some(kind)) if kind == TASK && self.takes_task(&key) => {
+        // Servers that forget to say what it is mean that it is all.
+        let kind = kind.unwrap_or_else(|| Some(COMPLETE.to_owned()));
+        match kind.as_deref() {
+            Some(COMPLETE) => match self.may_ask_in_task(frames, &key, result) {
+                Ok(()) => self.pass_answer(&key, id, line),
+                Err(why) => self.fail(&key, &format!("the server {why}")),
+            },
+            Some(TASK) if self.takes_task(&key) => {
                 self.pass_answer(&key, id, line);
             }
-            Some(Some(kind)) if kind == INPUT_REQUIRED => {
+            Some(INPUT_REQUIRED) => {
                 if let Err(why) = self.on_input_required(frames, &key, result) {
                     self.fail(&key, &format!("the server {why}"));
                 }

@@ -14,7 +14,7 @@ pub(super) struct Speaker {
     capabilities: Value,
     client: Value,
     /// The client's side knows tasks as an extension: what requests say of it goes on.
-    tasks: bool,
+    pub tasks: bool,
     /// The level of logging that the client wants.
     pub level: RefCell<Option<String>>,
 }

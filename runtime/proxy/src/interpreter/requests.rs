@@ -102,8 +102,9 @@ impl Interpreter {
         if keeps {
             self.kept.set(self.kept.get() + line.len());
         }
-        let held_against = matches!(method.as_str(), TASK_ABLE | "tasks/get");
-        let able = held_against.then(|| self.speaker.capabilities(frames, line));
+        let about_tasks = matches!(method.as_str(), TASK_ABLE | "tasks/get");
+        let able =
+            (about_tasks && self.speaker.tasks).then(|| self.speaker.capabilities(frames, line));
         let request = Request {
             raw: id.to_vec(),
             method,

@@ -250,6 +250,12 @@ async fn request(
         let answer = answers::error(StatusCode::OK, Some(id.raw), INVALID_PARAMS, why);
         return Ok(answers::logged(answer));
     };
+    // With a state, what is no reply is one that approves nothing.
+    if state.is_none() && responses.is_some_and(|raw| !are_replies(raw)) {
+        let why = "`inputResponses` has to be an object, and so does each reply in it";
+        let status = StatusCode::OK;
+        return Ok(answers::error(status, Some(id.raw), INVALID_PARAMS, why));
+    }
     if facts.method == "tools/call"
         && let Err(wrong) = repeats_agree(&modern.repeats.borrow(), asked.headers, name, arguments)
     {
@@ -310,6 +316,12 @@ async fn request(
         .holding(asked.hall.ticket(asked.principal));
     seat.say(&line).await;
     Ok(wait(frames, receiver, id).await)
+}
+
+/// Whether these are replies: an object of objects.
+fn are_replies(raw: &[u8]) -> bool {
+    let all: Result<BTreeMap<String, &RawValue>, _> = serde_json::from_slice(raw);
+    all.is_ok_and(|all| all.values().all(|reply| reply.get().starts_with('{')))
 }
 
 /// What makes a request the same request. `None`: the parameters are no object.

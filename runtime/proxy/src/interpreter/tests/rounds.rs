@@ -317,12 +317,18 @@ fn a_task_is_for_who_said_so_with_the_request() {
         // What a task asks for is held against what its client can do.
         let asks = json!({"resultType": "complete", "taskId": "1", "status": "input_required",
             "inputRequests": {"a": elicit("?")}});
-        for (more, passes) in [(json!({"elicitation": {}}), true), (json!({}), false)] {
+        let mut forgetful = asks.clone();
+        forgetful.as_object_mut().unwrap().remove("resultType");
+        for (asks, more, passes) in [
+            (&asks, json!({"elicitation": {}}), true),
+            (&asks, json!({}), false),
+            (&forgetful, json!({}), false),
+        ] {
             client.send(&ask("tasks/get", able(more))).await;
             let request = server.json().await;
-            reply(&mut server, &request, "result", &asks).await;
+            reply(&mut server, &request, "result", asks).await;
             let answer = client.json().await;
-            assert_eq!(answer["result"] == asks, passes, "{answer}");
+            assert_eq!(answer["result"] == *asks, passes, "{answer}");
         }
         // Nobody listens to tasks.
         server

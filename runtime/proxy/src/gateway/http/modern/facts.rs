@@ -311,7 +311,7 @@ mod tests {
                 ("mcp-name", name),
             ];
             assert_eq!(read(&pairs, "tasks/get", &task).is_ok(), fits);
-            assert_eq!(read(&pairs[..2], "tasks/get", &task).is_ok(), false);
+            assert!(read(&pairs[..2], "tasks/get", &task).is_err());
         }
         let list = format!("{{{meta}}}");
         let two = [
