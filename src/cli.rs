@@ -27,12 +27,20 @@ use std::path::PathBuf;
 #[command(
     after_help = "See `bouncer demo` for the idea in ten seconds, and `bouncer help COMMAND` for each command."
 )]
-pub struct Cli {
+pub struct Cli<C: Subcommand = Command> {
     /// When to use colour on standard error
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: C,
+}
+
+/// The one command that starts anew for every tool an agent uses. Its words are told from
+/// each other in a fraction of the time that all commands' take.
+#[derive(Debug, Subcommand)]
+pub enum Often {
+    /// As [`Command::Hook`]
+    Hook(HookArgs),
 }
 
 /// How much can be remembered, in MiB: as the policy's `provenance_limit`.

@@ -12,11 +12,27 @@ mod source;
 mod ui;
 
 use clap::{CommandFactory, Parser};
-use cli::{Cli, Command};
+use cli::{Cli, Command, Often};
 use std::process::ExitCode;
 
+/// Help and errors always come from the whole command line's parser.
+fn parse() -> Result<Cli, clap::Error> {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|name| name == "hook")
+        && let Ok(cli) = Cli::<Often>::try_parse()
+    {
+        let Often::Hook(args) = cli.command;
+        return Ok(Cli {
+            color: cli.color,
+            command: Command::Hook(args),
+        });
+    }
+    <Cli>::try_parse()
+}
+
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parse() {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are answers; everything else is a usage error.
@@ -59,8 +75,8 @@ fn main() -> ExitCode {
         Command::Packs(args) => cmd::packs::run(&args.command),
         Command::Demo(args) => cmd::demo::run(&args),
         Command::DemoServer => cmd::demo_server::run(),
-        Command::Completions { shell } => cmd::shell::completions(shell, &mut Cli::command()),
-        Command::Man { out } => cmd::shell::man(out.as_deref(), Cli::command()),
+        Command::Completions { shell } => cmd::shell::completions(shell, &mut <Cli>::command()),
+        Command::Man { out } => cmd::shell::man(out.as_deref(), <Cli>::command()),
     };
     output::exit(result)
 }

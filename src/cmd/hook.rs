@@ -153,7 +153,7 @@ fn decide(args: &HookArgs, event: &Event, start: Instant) -> Result<Answer, Fail
     let now = Moment::now();
     let once = shared_budgets(args)?;
     let held = store.hold(&session, &now).map_err(Failure::Message)?;
-    let finding =
+    let (finding, call) =
         judge(&gate, event, &base, &held, &now, always, once.as_ref()).map_err(Failure::Message)?;
     let forgotten = held.forgotten().map_err(Failure::Message)?;
     if event.name == "beforeReadFile" && finding.verdict == Verdict::Allow {
@@ -163,7 +163,6 @@ fn decide(args: &HookArgs, event: &Event, start: Instant) -> Result<Answer, Fail
                 .map_err(Failure::Message)?;
         }
     }
-    let call = held.attempts().map_err(Failure::Message)?.len();
     held.finish().map_err(Failure::Message)?;
     log(
         &gate,
@@ -197,7 +196,8 @@ fn shared_budgets(args: &HookArgs) -> Result<Option<Arc<Mutex<Once>>>, Failure> 
     Ok(Some(Arc::new(Mutex::new(Once::new(budgets)))))
 }
 
-/// The strictest of all that the use of the tool stands for.
+/// The strictest of all that the use of the tool stands for, and how many uses of tools
+/// there are with it.
 fn judge(
     gate: &Gate,
     event: &Event,
@@ -206,21 +206,29 @@ fn judge(
     now: &Moment,
     always: bool,
     once: Option<&Arc<Mutex<Once>>>,
-) -> Result<Finding, String> {
+) -> Result<(Finding, u64), String> {
     let limits = Limits::default();
     let mut scratch = Scratch::new(&limits);
+    let used = held.used()?;
     if let Err(error) = validate_object(&event.input, &limits, &mut scratch) {
-        return Ok(Finding {
+        let malformed = Finding {
             verdict: Verdict::Deny,
             stage: Stage::Malformed,
             code: "malformed",
             reason: format!("malformed arguments: {error}"),
             at: None,
             grounds: None,
-        });
+        };
+        return Ok((malformed, used));
     }
     let stands_for = actions::of(event, base);
-    let earlier = held.attempts()?;
+    let remembers_attempts =
+        |action: &Action| gate.remembers_attempts(action.server.as_deref(), &action.tool);
+    let earlier = if stands_for.calls.iter().any(remembers_attempts) {
+        held.attempts()?
+    } else {
+        Vec::new()
+    };
     let fresh = |with_memory: bool| -> Result<Conversation, String> {
         let mut conversation = gate.conversation();
         if with_memory {
@@ -279,23 +287,26 @@ fn judge(
             tool: action.tool.clone(),
             at: now.clone(),
         };
-        held.attempt(earlier.len() + at, &attempt)?;
+        held.attempt(used.saturating_add(at as u64), &attempt)?;
     }
+    let used = used.saturating_add(stands_for.calls.len() as u64);
     if let Some(why) = stands_for.unread
         && worst
             .as_ref()
             .is_none_or(|worst| worst.verdict < Verdict::Ask)
     {
-        return Ok(Finding {
+        let unread = Finding {
             verdict: Verdict::Ask,
             stage: Stage::Default,
             code: "hook.unread",
             reason: format!("what it does cannot be read for certain: {why}"),
             at: None,
             grounds: None,
-        });
+        };
+        return Ok((unread, used));
     }
-    worst.ok_or_else(|| "it stands for no call".to_owned())
+    let worst = worst.ok_or_else(|| "it stands for no call".to_owned())?;
+    Ok((worst, used))
 }
 
 fn one(gate: &Gate, conversation: &mut Conversation, action: &Action) -> Finding {
@@ -331,7 +342,7 @@ fn log(
     session: &str,
     event: &Event,
     finding: &Finding,
-    call: usize,
+    call: u64,
     forgotten: u64,
     start: Instant,
 ) -> Result<(), Failure> {
@@ -352,7 +363,7 @@ fn log(
         |text| Arguments::Json(text.as_bytes()),
     );
     let entry = Entry {
-        call: call as u64,
+        call,
         server,
         tool: Some(&event.tool),
         arguments,

@@ -7,8 +7,8 @@ use crate::clients::file;
 use crate::output::Failure;
 use crate::source;
 use bouncer_compiler::{Input, Options, packs};
-use bouncer_runtime::plan::Plan;
 use bouncer_runtime::plan::format::VIEW_PROVENANCE;
+use bouncer_runtime::plan::{Plan, digest_of};
 use std::path::Path;
 
 /// What decides where no policy is named.
@@ -67,17 +67,28 @@ pub fn load(source: &PolicySource, directory: Option<&Path>) -> Result<Plan, Fai
 /// What stands in front of a plan that is kept: the sources' digest, and a seal.
 const HEAD: usize = 64;
 
+/// A file whose plan begins behind what stands in front.
+struct Kept(Vec<u8>);
+
+impl AsRef<[u8]> for Kept {
+    fn as_ref(&self) -> &[u8] {
+        self.0.get(HEAD..).unwrap_or_default()
+    }
+}
+
 /// A name is no proof. A plan is only taken if it says that it was made from these sources,
 /// if it was sealed with the key that lies beside it, and if nobody else can write either.
 fn reuse(path: &Path, sources: &blake3::Hash) -> Option<Plan> {
     let key = key(path)?;
     let bytes = own_file(path)?;
-    let (head, plan) = bytes.split_at_checked(HEAD)?;
-    let (of, seal) = head.split_at_checked(32)?;
-    // Compared in constant time.
+    let (of, seal) = bytes.get(..HEAD)?.split_at_checked(32)?;
+    if of != sources.as_bytes() {
+        return None;
+    }
     let seal = blake3::Hash::from_slice(seal).ok()?;
-    let whole = of == sources.as_bytes() && seal == sealed(&key, sources, plan);
-    whole.then(|| Plan::load(plan.to_vec()).ok()).flatten()
+    let plan = Plan::load(Kept(bytes)).ok()?;
+    // Compared in constant time.
+    (seal == sealed(&key, sources, plan.digest())).then_some(plan)
 }
 
 fn keep(path: &Path, sources: &blake3::Hash, plan: &[u8]) -> std::io::Result<()> {
@@ -92,15 +103,16 @@ fn keep(path: &Path, sources: &blake3::Hash, plan: &[u8]) -> std::io::Result<()>
             key
         }
     };
-    let seal = sealed(&key, sources, plan);
+    let seal = sealed(&key, sources, &digest_of(plan));
     let parts: [&[u8]; 3] = [sources.as_bytes(), seal.as_bytes(), plan];
     file::write_private(path, parts.concat())
 }
 
-fn sealed(key: &[u8; 32], sources: &blake3::Hash, plan: &[u8]) -> blake3::Hash {
+/// A plan is loaded only if its digest is that of its bytes, so sealing the digest seals all.
+fn sealed(key: &[u8; 32], sources: &blake3::Hash, digest: &[u8; 32]) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new_keyed(key);
     hasher.update(sources.as_bytes());
-    hasher.update(plan);
+    hasher.update(digest);
     hasher.finalize()
 }
 

@@ -18,7 +18,7 @@ const MAX_RESULT: usize = 1 << 20;
 /// About how much of a conversation is kept.
 const MAX_SESSION: i64 = 16 << 20;
 /// Attempts that are counted in one conversation; more are not made.
-const MAX_ATTEMPTS: usize = 50_000;
+const MAX_ATTEMPTS: u64 = 50_000;
 /// Conversations that nobody has used for so long are forgotten.
 const MAX_AGE_MS: i64 = 7 * 24 * 3600 * 1000;
 /// How long to wait for other hooks before a call.
@@ -207,6 +207,20 @@ impl Held<'_> {
         Ok(())
     }
 
+    /// How many tools were used so far.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn used(&self) -> Result<u64, String> {
+        let count = self.transaction.query_row(
+            "SELECT count(*) FROM attempt WHERE session = ?1",
+            [&self.session],
+            |row| row.get::<_, i64>(0),
+        );
+        let count = count.map_err(|error| error.to_string())?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    }
+
     /// The tools that were used so far, oldest first.
     ///
     /// # Errors
@@ -273,7 +287,7 @@ impl Held<'_> {
     ///
     /// # Errors
     /// If the store cannot be written, or has counted too many.
-    pub fn attempt(&self, known: usize, attempt: &Attempt) -> Result<(), String> {
+    pub fn attempt(&self, known: u64, attempt: &Attempt) -> Result<(), String> {
         if known >= MAX_ATTEMPTS {
             return Err("this conversation has used very many tools".to_owned());
         }

@@ -366,7 +366,7 @@ fn a_clock_that_jumps_makes_nothing_forgotten() {
             tool: "t".to_owned(),
             at: moment.clone(),
         };
-        held.attempt(known.len(), &attempt).unwrap();
+        held.attempt(known.len() as u64, &attempt).unwrap();
         held.finish().unwrap();
         known
     };

@@ -88,3 +88,20 @@ fn the_page_of_diagnostics_is_current() {
         );
     }
 }
+
+/// Seeds of an older layout would teach a fuzzer nothing about this one. They are made by
+/// `bouncer compile POLICY --no-packs -o fuzz/seeds/plan_load/NAME.plan`.
+#[test]
+fn the_seeds_of_the_plan_loader_are_plans_of_this_layout() {
+    let seeds =
+        std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds/plan_load"))
+            .unwrap();
+    let mut loaded = 0;
+    for seed in seeds {
+        let path = seed.unwrap().path();
+        let plan = bouncer_runtime::plan::Plan::load(std::fs::read(&path).unwrap());
+        assert!(plan.is_ok(), "{}: {:?}", path.display(), plan.err());
+        loaded += 1;
+    }
+    assert!(loaded >= 5, "{loaded} seeds");
+}

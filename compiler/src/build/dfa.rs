@@ -1,6 +1,6 @@
 //! Writes a dense DFA in the plan's layout.
 
-use bouncer_runtime::plan::format::DfaHeader;
+use bouncer_runtime::plan::format::{DfaHeader, NARROW_DFA};
 use regex_automata::Anchored;
 use regex_automata::dfa::{Automaton, dense};
 use regex_automata::util::primitives::StateID;
@@ -39,12 +39,8 @@ pub(super) fn encode(dfa: &dense::DFA<Vec<u32>>, anchored: bool) -> Option<Vec<u
         .filter(|id| !dfa.is_match_state(*id) && !ends(id));
     let numbered: Vec<StateID> = matches.iter().copied().chain(others).collect();
     let states = u32::try_from(numbered.len()).ok()?.checked_add(2)?;
-    let stride_log2 = (u32::from(end_class) + 1)
-        .next_power_of_two()
-        .trailing_zeros();
-    states
-        .checked_shl(stride_log2)
-        .filter(|total| total >> stride_log2 == states)?;
+    let stride = u32::from(end_class) + 1;
+    let count = states.checked_mul(stride)?;
     let mut numbers = vec![UNSEEN; reached.places.len()];
     for (id, number) in numbered.iter().zip(2..) {
         *numbers.get_mut(place(dfa, *id))? = number;
@@ -61,13 +57,13 @@ pub(super) fn encode(dfa: &dense::DFA<Vec<u32>>, anchored: bool) -> Option<Vec<u
                 .filter(|number| *number != UNSEEN)
                 .unwrap_or(1)
         };
-        number << stride_log2
+        number * stride
     };
-    let stride = 1_usize << stride_log2;
-    let mut transitions = vec![U32::new(0); stride * states as usize];
+    let mut transitions = vec![0_u32; count as usize];
     // A quit state stays quit.
-    for slot in transitions.iter_mut().skip(stride).take(stride) {
-        *slot = U32::new(1 << stride_log2);
+    let row = stride as usize;
+    for slot in transitions.iter_mut().skip(row).take(row) {
+        *slot = stride;
     }
     let columns: Vec<u16> = reached
         .bytes
@@ -81,7 +77,7 @@ pub(super) fn encode(dfa: &dense::DFA<Vec<u32>>, anchored: bool) -> Option<Vec<u
         }
         let base = target(*id) as usize;
         for (column, next) in columns.iter().zip(row) {
-            *transitions.get_mut(base + usize::from(*column))? = U32::new(target(*next));
+            *transitions.get_mut(base + usize::from(*column))? = target(*next);
         }
     }
     let mut match_index = vec![U32::new(0)];
@@ -96,7 +92,7 @@ pub(super) fn encode(dfa: &dense::DFA<Vec<u32>>, anchored: bool) -> Option<Vec<u
     }
     let header = DfaHeader {
         states: U32::new(states),
-        stride_log2: U32::new(stride_log2),
+        stride: U32::new(stride),
         end_class: U32::new(u32::from(end_class)),
         start: U32::new(target(start)),
         matches: U32::new(u32::try_from(matches.len()).ok()?),
@@ -104,7 +100,13 @@ pub(super) fn encode(dfa: &dense::DFA<Vec<u32>>, anchored: bool) -> Option<Vec<u
     };
     let mut bytes = header.as_bytes().to_vec();
     bytes.extend_from_slice(&classes);
-    bytes.extend_from_slice(transitions.as_bytes());
+    if count <= NARROW_DFA {
+        // Every id is below the number of transitions.
+        let narrow = transitions.iter().map(|id| (*id as u16).to_le_bytes());
+        bytes.extend(narrow.flatten());
+    } else {
+        bytes.extend(transitions.iter().flat_map(|id| id.to_le_bytes()));
+    }
     bytes.extend_from_slice(match_index.as_bytes());
     bytes.extend_from_slice(pattern_list.as_bytes());
     Some(bytes)

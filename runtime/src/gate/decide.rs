@@ -17,7 +17,6 @@ use crate::plan::format::{
     CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_HAS_RULES, NONE, Pos,
 };
 use crate::plan::{Corrupt, Tables, at, slice};
-use crate::tools::ToolDefinition;
 use crate::{Stage, Verdict};
 
 /// Where the tool of a call stands.
@@ -378,9 +377,7 @@ fn standing<'g>(
         if conversation.unlisted.len() >= MAX_UNLISTED {
             return Ok(Standing::Unknown);
         }
-        let definition = ToolDefinition::from_json(serde_json::json!({ "name": call.tool }))
-            .map_err(|_| Corrupt)?;
-        let tool = Tool::new(tables, gate.heuristics.as_ref(), call.server, &definition)?;
+        let tool = tool::by_name(tables, gate.heuristics.as_ref(), call.server, call.tool)?;
         let attempts = Attempts::new(tool.link.history);
         conversation.unlisted.insert(key.clone(), (tool, attempts));
     }

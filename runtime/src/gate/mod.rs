@@ -30,6 +30,7 @@ pub use shared::{SharedTally, Tallied, Tally};
 pub use survey::{ContractSeen, Surveyed};
 
 use crate::Label;
+use crate::plan::format::CONTRACT_DISPATCHES;
 use crate::plan::{Corrupt, Plan};
 use crate::provenance::{OutputLabels, Source};
 use crate::tools::{Heuristics, Lock, ToolDefinition};
@@ -204,6 +205,25 @@ impl Gate {
         let index = self.names.get(&tool_key(server, name));
         let known = index.and_then(|&index| self.tools.get(index as usize));
         known.is_some_and(Tool::is_counted) && tally.lock().is_ok_and(|mut tally| tally.is_busy())
+    }
+
+    /// Whether it can matter to a call of that tool what was called before: because of
+    /// `max_calls`, rates or `calls(this)`, its own or those of a tool that it calls. True
+    /// where that cannot be told.
+    #[must_use]
+    pub fn remembers_attempts(&self, server: Option<&str>, name: &str) -> bool {
+        let tables = self.plan.tables();
+        let matters = |tool: &Tool| {
+            let contract = tables.contracts.get(tool.link.contract as usize);
+            let dispatches = contract.is_some_and(|c| c.flags.get() & CONTRACT_DISPATCHES != 0);
+            tool.is_counted() || dispatches
+        };
+        let index = self.names.get(&tool_key(server, name));
+        if let Some(known) = index.and_then(|&index| self.tools.get(index as usize)) {
+            return matters(known);
+        }
+        tool::by_name(tables, self.heuristics.as_ref(), server, name)
+            .map_or(true, |tool| matters(&tool))
     }
 
     /// A fresh conversation: no budget used, nothing approved, nothing recorded.

@@ -76,6 +76,18 @@ impl Tool {
     }
 }
 
+/// A tool of which only the name is known.
+pub(super) fn by_name(
+    tables: &Tables<'_>,
+    heuristics: Option<&Heuristics>,
+    server: Option<&str>,
+    name: &str,
+) -> Result<Tool, Corrupt> {
+    let definition = serde_json::json!({ "name": name });
+    let definition = ToolDefinition::from_json(definition).map_err(|_| Corrupt)?;
+    Tool::new(tables, heuristics, server, &definition)
+}
+
 /// `destructiveHint: true` without `readOnlyHint: true`.
 fn is_destructive(definition: &ToolDefinition) -> bool {
     definition.destructive_hint == Some(true) && definition.read_only_hint != Some(true)

@@ -6,13 +6,13 @@
 //! allocates. This module knows nothing of rules.
 
 use super::format::{
-    AUTOMATON_DFA, AUTOMATON_NFA, AutomatonRef, DfaHeader, NFA_BYTES, NFA_FAIL, NFA_LOOK,
-    NFA_MATCH, NFA_UNION, NONE, NfaEdge, NfaHeader, NfaState,
+    AUTOMATON_DFA, AUTOMATON_NFA, AutomatonRef, DfaHeader, NARROW_DFA, NFA_BYTES, NFA_FAIL,
+    NFA_LOOK, NFA_MATCH, NFA_UNION, NONE, NfaEdge, NfaHeader, NfaState,
 };
 use super::prefilter::Prefilter;
 use regex_automata::util::look::{Look, LookMatcher};
 use zerocopy::FromBytes;
-use zerocopy::little_endian::U32;
+use zerocopy::little_endian::{U16, U32};
 
 /// The plan's bytes are not what its loader accepts. Never seen on a loaded plan; the
 /// caller blocks the call.
@@ -24,9 +24,35 @@ pub struct Corrupt;
 pub struct Dfa<'p> {
     header: &'p DfaHeader,
     classes: &'p [u8; 256],
-    transitions: &'p [U32],
+    transitions: Transitions<'p>,
     match_index: &'p [U32],
     pattern_list: &'p [U32],
+}
+
+/// Where each class leads from each state, two bytes or four for each.
+#[derive(Clone, Copy, Debug)]
+enum Transitions<'p> {
+    Narrow(&'p [U16]),
+    Wide(&'p [U32]),
+}
+
+/// A state as a table holds it.
+trait Entry {
+    fn state(&self) -> u32;
+}
+
+impl Entry for U16 {
+    #[inline]
+    fn state(&self) -> u32 {
+        u32::from(self.get())
+    }
+}
+
+impl Entry for U32 {
+    #[inline]
+    fn state(&self) -> u32 {
+        self.get()
+    }
 }
 
 /// How a DFA's scan ended.
@@ -43,11 +69,14 @@ impl<'p> Dfa<'p> {
     pub(super) fn parse(bytes: &'p [u8]) -> Option<Self> {
         let (header, rest) = DfaHeader::ref_from_prefix(bytes).ok()?;
         let (classes, rest) = <[u8; 256]>::ref_from_prefix(rest).ok()?;
-        if header.stride_log2.get() > 9 {
-            return None;
-        }
-        let transitions = (header.states.get() as usize).checked_shl(header.stride_log2.get())?;
-        let (transitions, rest) = <[U32]>::ref_from_prefix_with_elems(rest, transitions).ok()?;
+        let count = header.states.get().checked_mul(header.stride.get())?;
+        let (transitions, rest) = if count <= NARROW_DFA {
+            let (table, rest) = <[U16]>::ref_from_prefix_with_elems(rest, count as usize).ok()?;
+            (Transitions::Narrow(table), rest)
+        } else {
+            let (table, rest) = <[U32]>::ref_from_prefix_with_elems(rest, count as usize).ok()?;
+            (Transitions::Wide(table), rest)
+        };
         let index = (header.matches.get() as usize).checked_add(1)?;
         let (match_index, rest) = <[U32]>::ref_from_prefix_with_elems(rest, index).ok()?;
         let list = header.pattern_list.get() as usize;
@@ -63,16 +92,22 @@ impl<'p> Dfa<'p> {
 
     /// Checks that every state, class and pattern that a scan can meet exists.
     pub(super) fn validate(&self, patterns: u32) -> bool {
-        let shift = self.header.stride_log2.get();
+        let stride = self.header.stride.get();
         let states = self.header.states.get();
         let end_class = self.header.end_class.get();
-        let valid_state = |id: u32| id & ((1 << shift) - 1) == 0 && (id >> shift) < states;
-        states >= 2
-            && self.header.matches.get() <= states - 2
-            && end_class < (1 << shift)
+        if states < 2 || end_class >= stride {
+            return false;
+        }
+        // `states * stride` fits 32 bits: the table was cut out by it.
+        let numbers = Numbers::of(stride);
+        let valid_state = |id: u32| numbers.number(id) < states;
+        self.header.matches.get() <= states - 2
             && self.classes.iter().all(|&c| u32::from(c) < end_class)
             && valid_state(self.header.start.get())
-            && self.transitions.iter().all(|t| valid_state(t.get()))
+            && match self.transitions {
+                Transitions::Narrow(table) => table.iter().all(|entry| valid_state(entry.state())),
+                Transitions::Wide(table) => table.iter().all(|entry| valid_state(entry.state())),
+            }
             && self
                 .match_index
                 .first()
@@ -90,41 +125,55 @@ impl<'p> Dfa<'p> {
 
     /// Calls `report` with each pattern that matches somewhere in `text`, possibly
     /// several times. One table look-up a byte.
-    pub(crate) fn scan(&self, text: &[u8], mut report: impl FnMut(u32)) -> Result<Scan, Corrupt> {
-        let shift = self.header.stride_log2.get();
-        let special = (self.header.matches.get() + 2) << shift;
-        let mut state = self.header.start.get();
-        if state < special
-            && let Some(end) = self.special(state >> shift, &mut report)?
-        {
-            return Ok(end);
+    pub(crate) fn scan(&self, text: &[u8], report: impl FnMut(u32)) -> Result<Scan, Corrupt> {
+        match self.transitions {
+            Transitions::Narrow(table) => self.scan_over(table, text, report),
+            Transitions::Wide(table) => self.scan_over(table, text, report),
         }
-        for &byte in text {
-            let class = u32::from(*self.classes.get(usize::from(byte)).ok_or(Corrupt)?);
-            state = self
-                .transitions
-                .get((state + class) as usize)
-                .ok_or(Corrupt)?
-                .get();
-            if state < special
-                && let Some(end) = self.special(state >> shift, &mut report)?
-            {
+    }
+
+    fn scan_over<T: Entry>(
+        &self,
+        table: &[T],
+        text: &[u8],
+        mut report: impl FnMut(u32),
+    ) -> Result<Scan, Corrupt> {
+        let special = (self.header.matches.get() + 2) * self.header.stride.get();
+        let mut state = self.header.start.get();
+        // A text that goes on matching mostly stays in one state: that is told once.
+        let mut told = u32::MAX;
+        if state < special {
+            told = state;
+            if let Some(end) = self.special(state, &mut report)? {
                 return Ok(end);
             }
         }
+        for &byte in text {
+            let class = u32::from(*self.classes.get(usize::from(byte)).ok_or(Corrupt)?);
+            state = table.get((state + class) as usize).ok_or(Corrupt)?.state();
+            if state < special && state != told {
+                told = state;
+                if let Some(end) = self.special(state, &mut report)? {
+                    return Ok(end);
+                }
+            }
+        }
         let end = (state + self.header.end_class.get()) as usize;
-        state = self.transitions.get(end).ok_or(Corrupt)?.get();
+        state = table.get(end).ok_or(Corrupt)?.state();
         if state < special
-            && let Some(end) = self.special(state >> shift, &mut report)?
+            && state != told
+            && let Some(end) = self.special(state, &mut report)?
         {
             return Ok(end);
         }
         Ok(Scan::Done)
     }
 
-    /// Handles a dead, quit or match state; `Some` ends the scan.
-    #[inline]
-    fn special(&self, index: u32, report: &mut impl FnMut(u32)) -> Result<Option<Scan>, Corrupt> {
+    /// Handles a dead, quit or match state; `Some` ends the scan. Apart, because the loop over
+    /// the text has no registers to spare for it.
+    #[inline(never)]
+    fn special(&self, state: u32, report: &mut impl FnMut(u32)) -> Result<Option<Scan>, Corrupt> {
+        let index = state.checked_div(self.header.stride.get()).ok_or(Corrupt)?;
         match index {
             0 => return Ok(Some(Scan::Done)),
             1 => return Ok(Some(Scan::Quit)),
@@ -356,6 +405,39 @@ impl<'p> Nfa<'p> {
     }
 }
 
+/// Which state an id stands for, without a division for each of a table's entries.
+///
+/// An odd number has an inverse modulo 2^32, by which its multiples are divided exactly;
+/// what is left of an even one are the low bits, which a rotation moves to the top. An id
+/// that is no multiple becomes more than any multiple below 2^32 does (Granlund and
+/// Montgomery, "Division by Invariant Integers using Multiplication", section 9).
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    inverse: u32,
+    twos: u32,
+}
+
+impl Numbers {
+    /// For ids that are multiples of `stride`, which is not zero.
+    const fn of(stride: u32) -> Self {
+        let twos = stride.trailing_zeros();
+        let odd = stride >> twos;
+        // Right in the lowest three bits; each round doubles them.
+        let mut inverse = odd;
+        let mut round = 0;
+        while round < 4 {
+            inverse = inverse.wrapping_mul(2_u32.wrapping_sub(odd.wrapping_mul(inverse)));
+            round += 1;
+        }
+        Self { inverse, twos }
+    }
+
+    /// `id / stride` if that leaves no rest, otherwise more than `u32::MAX / stride`.
+    const fn number(self, id: u32) -> u32 {
+        id.wrapping_mul(self.inverse).rotate_right(self.twos)
+    }
+}
+
 /// An automaton of either kind.
 #[derive(Clone, Copy, Debug)]
 pub enum Automaton<'p> {
@@ -409,6 +491,30 @@ impl<'p> Automaton<'p> {
         match self {
             Self::Dfa(dfa) => dfa.validate(patterns),
             Self::Nfa(nfa) => nfa.validate(patterns),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_numbered_as_by_division() {
+        for stride in (1..=600).chain([1 << 16, (1 << 20) + 7, u32::MAX / 2]) {
+            let numbers = Numbers::of(stride);
+            let most = u32::MAX / stride;
+            let ids = (0..5000)
+                .chain((0..50).map(|n| u32::MAX - n))
+                .chain((0..most.min(300)).map(|n| (most - n) * stride));
+            for id in ids {
+                let number = numbers.number(id);
+                if id % stride == 0 {
+                    assert_eq!(number, id / stride, "{id} by {stride}");
+                } else {
+                    assert!(number > most, "{id} by {stride}");
+                }
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub const MAGIC: [u8; 8] = *b"BNCRPLAN";
 /// The format this crate reads and the compiler writes. Any change of a record
 /// changes it.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// Reads back as this number only when the bytes are little-endian.
 pub const ENDIAN: u32 = 0x0102_0304;
 /// "None" in a field that holds an index.
@@ -711,10 +711,14 @@ record! {
     }
 }
 
+/// Up to so many transitions a DFA's table holds two bytes for each, above four.
+pub const NARROW_DFA: u32 = 1 << 16;
+
 record! {
-    /// The start of a dense DFA. Then follow the class map (256 bytes), the
-    /// transitions (`states << stride_log2` [`U32`]), the match index (`matches + 1`
-    /// [`U32`] offsets into the pattern list) and the pattern list ([`U32`]).
+    /// The start of a dense DFA. Then follow the class map (256 bytes), the transitions
+    /// (`states * stride`, each a [`U16`] if there are at most [`NARROW_DFA`], else a
+    /// [`U32`]), the match index (`matches + 1` [`U32`] offsets into the pattern list) and
+    /// the pattern list ([`U32`]).
     ///
     /// State ids are multiples of the stride: 0 is dead, 1 (times the stride) has quit,
     /// the next `matches` states report patterns. The class after the last byte class
@@ -722,8 +726,8 @@ record! {
     DfaHeader {
         /// States, dead and quit included.
         states: U32,
-        /// Logarithm of the stride.
-        stride_log2: U32,
+        /// Transitions of each state: the byte classes and the end of the text.
+        stride: U32,
         /// The class of "end of text".
         end_class: U32,
         /// The start state, multiplied.
