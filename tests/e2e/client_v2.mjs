@@ -67,6 +67,16 @@ class Peer {
     return this.client.callTool({ name: this.prefix + name, arguments: args ?? {} }, options);
   }
 
+  /**
+   * The first call of a connection, without a list before it. On a machine that is busy, a server may take longer to start
+   * than the proxy waits for its tools: then they are not known yet, and the next call tries again.
+   */
+  async first(name, args) {
+    let result;
+    await until(async () => !isDenied((result = await this.call(name, args)), "pinning"), 60);
+    return result;
+  }
+
   async names() {
     return (await this.client.listTools(undefined, { cacheMode: "refresh" })).tools.map((tool) => tool.name);
   }
@@ -197,7 +207,7 @@ async function proxy(run) {
   for (const [version, mode] of Object.entries({ ...MODES, auto: "auto" })) {
     const judged = async (peer) => {
       run.equal(`${version}: what is spoken`, peer.client.getNegotiatedProtocolVersion(), version === OLDER ? OLDER : NEWER);
-      let result = await peer.call("read_inbox");
+      let result = await peer.first("read_inbox");
       run.check(`${version}: a call passes`, passed(result) && words(result).includes("evil.example"), result);
       result = await peer.call("send_email", { to: ["alice@corp.example"] });
       run.check(`${version}: a trusted destination is allowed`, passed(result), result);
@@ -215,20 +225,20 @@ async function proxy(run) {
   const strict = run.proxied("open", run.server("--only-newer"));
   const across = async (peer) => {
     run.equal("an older client of a newer server speaks its own version", peer.client.getNegotiatedProtocolVersion(), OLDER);
-    run.equal("and is asked by requests", words(await peer.call("greet", { greeting: "hello" })), "hello, Ann!");
+    run.equal("and is asked by requests", words(await peer.first("greet", { greeting: "hello" })), "hello, Ann!");
     run.equal("once", peer.questions.length, 1);
   };
   await run.connect(strict, "legacy", across, { answers: [ANN] });
   await run.connect(run.proxied("mail", run.own("mail_server.py")), "auto", async (peer) => {
     run.equal("a newer client of an older server falls back", peer.client.getNegotiatedProtocolVersion(), OLDER);
-    run.check("and its tools work", passed(await peer.call("send_email", { to: ["alice@corp.example"] })));
+    run.check("and its tools work", passed(await peer.first("send_email", { to: ["alice@corp.example"] })));
   });
   const gone = await until(async () => (await processes(run.dir)).length === 0, 10);
   run.check("nothing is left", gone, await processes(run.dir));
 }
 
-/** The gateway over standard streams and HTTP, in front of the SDK's server on either transport. */
-async function gateway(run) {
+/** A gateway in front of the SDK's server on either transport, and of an older one. */
+async function behind(run, use) {
   const [far, near] = [await freePort(), await freePort()];
   const [farUrl, url] = [far, near].map((port) => `http://127.0.0.1:${port}/mcp`);
   const servers = { near: run.server("near"), far: farUrl, mail: run.own("mail_server.py") };
@@ -240,8 +250,17 @@ async function gateway(run) {
   const people = { alice: "alice's token", bob: "bob's token" };
   const hash = (token) => createHash("sha256").update(token).digest("hex");
   fs.writeFileSync(run.file("tokens"), Object.entries(people).map(([name, token]) => `${name} ${hash(token)}\n`).join(""));
-  const listening = [...command, "--listen", `127.0.0.1:${near}`, "--tokens", run.file("tokens")];
   await run.listening(run.server("--only-newer", String(far), "far"), far, async () => {
+    await use({ command, people, url, near });
+  });
+  const gone = await until(async () => (await processes(run.dir)).length === 0, 10);
+  run.check("nothing is left", gone, await processes(run.dir));
+}
+
+/** The gateway over HTTP, in both protocols. */
+async function gateway_http(run) {
+  await behind(run, async ({ command, people, url, near }) => {
+    const listening = [...command, "--listen", `127.0.0.1:${near}`, "--tokens", run.file("tokens")];
     const direct = {};
     for (const [version, mode] of Object.entries(MODES)) {
       for (const name of ["near", "far"]) direct[`${name} ${version}`] = await walk(run, run.server(name), mode, { name });
@@ -267,7 +286,13 @@ async function gateway(run) {
     });
     const whose = new Set(run.log().map((line) => line.conversation.split("/")[0]));
     run.equal("the log names the principals", [...whose].sort(), ["alice", "bob"]);
-    // Over standard streams older versions are spoken, and whoever tries the newer one first finds out.
+  });
+}
+
+/** Over standard streams older versions are spoken, and whoever tries the newer one first finds out. */
+async function gateway(run) {
+  await behind(run, async ({ command }) => {
+    const direct = { [`near ${OLDER}`]: await walk(run, run.server("near"), "legacy", { name: "near" }) };
     for (const mode of ["legacy", "auto"]) {
       const gated = await walk(run, command, mode, { name: "near", server: "near" });
       same(run, `near, streams, ${mode}`, direct[`near ${OLDER}`], gated);
@@ -276,8 +301,6 @@ async function gateway(run) {
     const pinned = await outcome(run.connect(command, MODES[NEWER], () => "in"));
     run.check("who insists on the newer version is told, and does not hang", pinned.error?.message, pinned);
   });
-  const gone = await until(async () => (await processes(run.dir)).length === 0, 10);
-  run.check("nothing is left", gone, await processes(run.dir));
 }
 
 /** What crosses servers, what a human decides, and where nobody can be asked. */
@@ -320,4 +343,4 @@ async function heard(run, peer) {
   run.check("and only once", isDenied(result), result);
 }
 
-await main({ proxy, gateway }, (name) => new Run(name, "typescript-2"));
+await main({ proxy, gateway, gateway_http }, (name) => new Run(name, "typescript-2"));

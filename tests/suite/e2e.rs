@@ -90,10 +90,16 @@ fn version_2_of_the_sdk_is_gated_in_both_protocols() {
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// The same through the gateway, over standard streams and HTTP.
+/// The same through the gateway.
 #[test]
 fn version_2_of_the_sdk_meets_the_gateway() {
     let failures = typescript_2("gateway");
+    assert!(failures.is_empty(), "{failures}");
+}
+
+#[test]
+fn version_2_of_the_sdk_meets_the_gateway_over_http() {
+    let failures = typescript_2("gateway_http");
     assert!(failures.is_empty(), "{failures}");
 }
 
