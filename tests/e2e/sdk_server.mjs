@@ -50,6 +50,8 @@ function make() {
       await ctx.mcpReq.log("info", `step ${step}`);
       await sleep(20);
     }
+    // The SDK's client forgets progress that it has not looked at when the answer comes.
+    await sleep(500);
     return text("walked");
   });
   tool("hang", {}, async (ctx) => {
