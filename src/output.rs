@@ -14,6 +14,9 @@ pub const ASK: u8 = 3;
 /// `check`: the call is denied.
 pub const DENY: u8 = 4;
 
+/// Nobody reads what is printed: what shells say of a program that a closed pipe ended.
+pub const UNHEARD: u8 = 141;
+
 /// Why a subcommand failed.
 #[derive(Debug)]
 pub enum Failure {
@@ -65,9 +68,10 @@ pub fn colour_of_stdout() -> bool {
 pub fn exit(result: Outcome) -> ExitCode {
     match result {
         Ok(code) | Err(Failure::Code(code)) => ExitCode::from(code),
-        // Whoever reads us has seen enough, as with `| head`.
+        // Whoever reads us has seen enough, as with `| head`. What was to be done or judged
+        // after that was not, so it is no success.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-            ExitCode::SUCCESS
+            ExitCode::from(UNHEARD)
         }
         Err(Failure::Output(error)) => {
             error_line(&format!("cannot write the output: {error}"));

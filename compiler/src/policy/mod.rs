@@ -107,6 +107,20 @@ pub struct RuleSet {
     pub on_unknown: Fallback,
 }
 
+impl RuleSet {
+    /// What holds for a call that no rule matches. A policy without rules allows it.
+    #[must_use]
+    pub fn unmatched(rules: Option<&Self>, destructive: bool) -> Verdict {
+        rules.map_or(Verdict::Allow, |set| {
+            if destructive {
+                set.on_destructive_hint.action
+            } else {
+                set.on_unknown.action
+            }
+        })
+    }
+}
+
 /// A default action (`defaults:`), and where it was written (`None`: built in).
 #[derive(Clone, Copy, Debug)]
 pub struct Fallback {

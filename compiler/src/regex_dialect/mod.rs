@@ -7,7 +7,6 @@ mod javascript;
 mod native;
 mod node;
 mod python;
-mod python_class;
 #[cfg(test)]
 mod tests;
 mod units;

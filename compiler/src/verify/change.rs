@@ -14,7 +14,7 @@ use super::unmodelled::{Known, differ, is_ambiguous, of_any_server};
 use super::ways::{Part, Scope, along};
 use super::{Change, ListedTool, Options, Relation, ToolDiff};
 use crate::CompileError;
-use crate::policy::Policy;
+use crate::policy::{Policy, RuleSet};
 use bouncer_runtime::Verdict;
 
 /// Attempts beyond which budgets are not compared by playing them.
@@ -278,13 +278,7 @@ impl Comparison<'_> {
             .tool
             .listed
             .is_some_and(|place| model.judge.is_destructive(place));
-        let fallback = model.policy.rules.as_ref().map_or(Verdict::Allow, |set| {
-            if destructive {
-                set.on_destructive_hint.action
-            } else {
-                set.on_unknown.action
-            }
-        });
+        let fallback = RuleSet::unmatched(model.policy.rules.as_ref(), destructive);
         let exact = |id: &u32| self.names.get(*id).is_some_and(Glob::is_exact);
         let applicable = if context.scope.must.iter().any(exact) {
             model

@@ -17,7 +17,7 @@ use super::unmodelled::{self, Known};
 use super::ways::{Part, Scope, along};
 use super::{Example, Kind, Place};
 use crate::diagnostic::Code;
-use crate::policy::{Assertion, Pos, Property};
+use crate::policy::{Assertion, Pos, Property, RuleSet};
 use bouncer_runtime::Verdict;
 
 /// Tools that one question is asked about together.
@@ -290,17 +290,7 @@ impl Analysis<'_> {
         let destructive = tool
             .listed
             .is_some_and(|place| self.model.judge.is_destructive(place));
-        self.model
-            .policy
-            .rules
-            .as_ref()
-            .map_or(Verdict::Allow, |set| {
-                if destructive {
-                    set.on_destructive_hint.action
-                } else {
-                    set.on_unknown.action
-                }
-            })
+        RuleSet::unmatched(self.model.policy.rules.as_ref(), destructive)
     }
 
     /// The rules that may match the tools of a context.

@@ -7,7 +7,7 @@ use super::names::Universe;
 use super::search::Assignment;
 use super::theory::{Answer, Level};
 use crate::diagnostic::Code;
-use crate::policy::Pos;
+use crate::policy::{Pos, RuleSet};
 use bouncer_runtime::Verdict;
 
 impl Analysis<'_> {
@@ -132,17 +132,7 @@ impl Analysis<'_> {
     /// The default of a listed tool.
     fn fallback_of(&self, tool: usize) -> Verdict {
         let destructive = self.model.judge.is_destructive(tool);
-        self.model
-            .policy
-            .rules
-            .as_ref()
-            .map_or(Verdict::Allow, |set| {
-                if destructive {
-                    set.on_destructive_hint.action
-                } else {
-                    set.on_unknown.action
-                }
-            })
+        RuleSet::unmatched(self.model.policy.rules.as_ref(), destructive)
     }
 
     fn listed_fallbacks<'s>(&'s self, globs: &'s [u32]) -> impl Iterator<Item = Verdict> + 's {

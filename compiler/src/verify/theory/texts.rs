@@ -351,6 +351,11 @@ impl Theory {
         if self.no_text(of_texts(&values), PLAIN) {
             return true;
         }
+        self.views_fail(claims, through)
+    }
+
+    /// Whether the claims about some view fail, which the text has to be readable for.
+    fn views_fail(&mut self, claims: &[Claim], through: bool) -> bool {
         for look in self.looks(claims) {
             let viewed = self.of_look(claims, look);
             let unreadable = viewed
@@ -405,16 +410,7 @@ impl Theory {
         if !raw.is_empty() && self.no_text_but(raw, ANY, Some(DISGUISABLE)) {
             return true;
         }
-        for look in self.looks(claims) {
-            let viewed = self.of_look(claims, look);
-            let unreadable = viewed
-                .iter()
-                .all(|(_, mode, holds)| matches!(mode, Mode::Any | Mode::Maybe) == *holds);
-            if !unreadable && self.view_fails(&viewed, look, through) {
-                return true;
-            }
-        }
-        false
+        self.views_fail(claims, through)
     }
 
     /// Whether claims about several forms of a text fail: what holds of every form has to

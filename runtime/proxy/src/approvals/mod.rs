@@ -9,14 +9,16 @@
 mod canonical;
 mod error;
 mod moments;
+mod opened;
 mod record;
 mod seal;
 mod store;
 
 pub use error::{DecideError, StoreError};
+pub(super) use opened::identity;
+pub use opened::write_ahead;
 pub use record::{Key, Record, Request, Status, Subject};
-pub(super) use store::identity;
-pub use store::{Choice, Lifetimes, Store, write_ahead};
+pub use store::{Choice, Lifetimes, Store};
 
 #[cfg(test)]
 mod tests;

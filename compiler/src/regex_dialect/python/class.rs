@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-use super::node::{Set, set};
+use super::super::node::{Set, set};
 
 /// `\d`, `\s`, `\w` or a complement.
 #[derive(Clone, Copy, PartialEq)]
