@@ -196,6 +196,97 @@ const newer = {
   test_trigger_prompt_change: () => (changed("prompts"), text("changed")),
 };
 
+// Tasks, as the extension of 2026-07-28 has them: the server makes one for a client that can take it.
+const TASKS = `${META}tasks`;
+const tasks = new Map();
+const knowsTasks = (call) => call.capabilities.extensions?.[TASKS] !== undefined;
+const lacksTasks = () => new Failure(-32021, "tasks are needed", { requiredCapabilities: { extensions: { [TASKS]: {} } } }, 400);
+
+class Task {
+  constructor(work) {
+    const now = new Date().toISOString();
+    this.state = { taskId: randomUUID(), status: "working", createdAt: now, lastUpdatedAt: now, ttlMs: 300_000, pollIntervalMs: 100 };
+    this.asked = new Map();
+    tasks.set(this.state.taskId, this);
+    work((name, request) => this.ask(name, request)).then(
+      (result) => this.end("completed", { result }),
+      (error) => this.end("failed", { statusMessage: error.message, error: { code: error.code ?? -32603, message: error.message } }),
+    );
+  }
+  made() {
+    return { resultType: "task", ...this.state };
+  }
+  become(status) {
+    Object.assign(this.state, { status, lastUpdatedAt: new Date().toISOString() });
+  }
+  end(status, more = {}) {
+    if (this.over) return;
+    this.become(status);
+    this.asked.clear();
+    this.over = more;
+  }
+  ask(name, request) {
+    this.become("input_required");
+    return new Promise((resolve) => this.asked.set(name, { request, resolve }));
+  }
+  told(responses) {
+    for (const [name, response] of Object.entries(responses)) {
+      this.asked.get(name)?.resolve(response);
+      this.asked.delete(name);
+    }
+    if (!this.over && this.asked.size === 0) this.become("working");
+  }
+  detailed() {
+    const requests = [...this.asked].map(([name, { request }]) => [name, request]);
+    return { ...this.state, ...(requests.length > 0 ? { inputRequests: Object.fromEntries(requests) } : {}), ...this.over };
+  }
+}
+
+const tasked = (call, work) => {
+  if (!knowsTasks(call)) throw lacksTasks();
+  return new Task(work).made();
+};
+Object.assign(newer, {
+  greet: (call) => text(`Hello, ${call.arguments.name}!`),
+  slow_compute(call) {
+    const { seconds = 0, label = "" } = call.arguments;
+    const done = text(`computed ${label}`);
+    return seconds > 0 && knowsTasks(call) ? new Task(() => pause(seconds * 1000).then(() => done)).made() : done;
+  },
+  failing_job: (call) => tasked(call, async () => ({ ...text("the job failed"), isError: true })),
+  protocol_error_job: (call) =>
+    tasked(call, async () => {
+      throw new Failure(-32603, "the job broke");
+    }),
+  confirm_delete: (call) =>
+    tasked(call, async (ask) => {
+      const { action } = await ask("confirm", form(`Delete ${call.arguments.filename}?`, { confirm: { type: "boolean" } }));
+      return text(action === "accept" ? "deleted" : "kept");
+    }),
+  multi_input: (call) =>
+    tasked(call, async (ask) => {
+      const both = ["first", "second"].map((name) => ask(name, form(`The ${name}?`, { name: string() })));
+      return text((await Promise.all(both)).map((one) => one.content?.name).join(" and "));
+    }),
+  test_tool_with_task(call) {
+    const user = given(call.responses.user_name);
+    if (!user) return needs({ user_name: form("What is your name?", { name: string() }) }, { kind: "task" });
+    return tasked(call, async () => text(`Hello, ${user.content?.name}!`));
+  },
+});
+
+// What is asked about tasks. Undefined: there is no such method.
+function aboutTask(method, params, call) {
+  if (!["tasks/get", "tasks/update", "tasks/cancel"].includes(method)) return undefined;
+  if (!knowsTasks(call)) throw lacksTasks();
+  const task = tasks.get(params.taskId);
+  if (!task) throw new Failure(-32602, "there is no such task");
+  if (method === "tasks/get") return task.detailed();
+  if (method === "tasks/update") task.told(params.inputResponses ?? {});
+  else task.end("cancelled");
+  return {};
+}
+
 const delete_ = (from, name) => Object.hasOwn(from, name) && delete from[name];
 
 const prompts = {
@@ -304,6 +395,7 @@ function wrong(headers, message) {
   const decode = (value) => (value?.startsWith("=?base64?") && value.endsWith("?=") ? Buffer.from(value.slice(9, -2), "base64").toString() : value);
   if (headers["mcp-method"]?.trim() !== method) return new Failure(-32020, "Mcp-Method and the body do not agree");
   const named = { "tools/call": params.name, "prompts/get": params.name, "resources/read": params.uri };
+  for (const of of ["get", "update", "cancel"]) named[`tasks/${of}`] = params.taskId;
   if (Object.hasOwn(named, method) && decode(headers["mcp-name"]?.trim()) !== named[method]) return new Failure(-32020, "Mcp-Name and the body do not agree");
   if (method === "tools/call" && params.name === "test_custom_header") {
     const body = params.arguments?.region ?? undefined;
@@ -344,8 +436,8 @@ async function newerPost(request, response, message) {
       notify: (of, more) => stream({ method: of, params: more }),
       log: (at, data) => level && stream({ method: "notifications/message", params: { level: at, data } }),
     };
-    const discovered = { supportedVersions: [NEWER], capabilities: { tools: { listChanged: true }, prompts: { listChanged: true }, resources: {}, completions: {} } };
-    const result = method === "server/discover" ? discovered : await answer(message, call, newerTools, true);
+    const discovered = { supportedVersions: [NEWER], capabilities: { tools: { listChanged: true }, prompts: { listChanged: true }, resources: {}, completions: {}, extensions: { [TASKS]: {} } } };
+    const result = method === "server/discover" ? discovered : (aboutTask(method, params, call) ?? (await answer(message, call, newerTools, true)));
     if (!result) throw new Failure(-32601, "there is no such method", undefined, 404);
     const whole = { resultType: "complete", ...(CACHED.includes(method) ? { ttlMs: 0, cacheScope: "private" } : {}), ...result, _meta: { [`${META}serverInfo`]: info } };
     if (!response.headersSent) return send(response, 200, { jsonrpc: "2.0", id, result: whole });

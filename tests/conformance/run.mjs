@@ -25,7 +25,12 @@ const bouncer = path.resolve(flags.bouncer);
 const modules = path.join(into, "node_modules");
 const node = path.join(modules, "node", "bin", "node");
 const base = Number(flags.port);
-const eras = ["2025-11-25", "2026-07-28"];
+const TASKS_ERA = "2026-07-28 tasks";
+const eras = ["2025-11-25", "2026-07-28", TASKS_ERA];
+const tasks = [
+  ...["lifecycle", "capability-negotiation", "wire-fields", "request-state-removal", "mrtr-input"],
+  ...["request-headers", "dispatch-and-envelope", "status-notifications", "required-task-error", "mrtr-composition"],
+].map((name) => `tasks-${name}`);
 const PREFIX = "conformancefixture__";
 
 const children = [];
@@ -54,9 +59,13 @@ async function listening(port) {
 async function suite(port, era, out) {
   rmSync(out, { recursive: true, force: true });
   const program = path.join(modules, "@modelcontextprotocol", "conformance", "dist", "index.js");
-  const args = [program, "server", "--url", `http://localhost:${port}/mcp`, "--suite", "all", "--spec-version", era, "-o", out];
-  const child = start(path.basename(out), node, args);
-  await new Promise((resolve) => child.on("exit", resolve));
+  // Scenarios of an extension belong to no suite: each is named, and made to run.
+  const named = era === TASKS_ERA ? tasks.map((name) => ["--scenario", name, "--force"]) : [["--suite", "all"]];
+  for (const what of named) {
+    const args = [program, "server", "--url", `http://localhost:${port}/mcp`, ...what, "--spec-version", era.slice(0, 10), "-o", out];
+    const child = start(path.basename(out), node, args);
+    await new Promise((resolve) => child.on("exit", resolve));
+  }
   const found = new Map();
   for (const folder of readdirSync(out)) {
     const scenario = folder.replace(/^server-/, "").replace(/-\d{4}-\d\d-\d\dT.*$/, "");
@@ -110,7 +119,7 @@ async function main() {
 
   const everything = path.join(modules, "@modelcontextprotocol", "server-everything", "dist", "index.js");
   let servers = [
-    { name: "fixture", args: [path.join(here, "fixture.mjs")] },
+    { name: "fixture", args: [path.join(here, "fixture.mjs")], tasks: true },
     { name: "server-everything", args: [everything, "streamableHttp"] },
   ];
   if (flags.reference) {
@@ -123,7 +132,10 @@ async function main() {
   if (flags.only) servers = servers.filter((server) => flags.only.includes(server.name));
   const rows = [];
   let port = base;
-  for (const { name, args } of servers) {
+  // No other of these servers has tasks.
+  const erasOf = (server) => eras.filter((era) => era !== TASKS_ERA || server.tasks);
+  for (const one of servers) {
+    const { name, args } = one;
     const [upstream, gateway, shim] = [port++, port++, port++];
     let server = { command: bouncer, args: ["serve", "--audit", path.join(into, "serve-own.jsonl")] };
     if (args) {
@@ -139,9 +151,9 @@ async function main() {
     ]);
     await listening(gateway);
     const between = await startShim(shim, gateway, PREFIX);
-    for (const era of eras) {
-      const direct = args && (await suite(upstream, era, path.join(into, `${name}-${era}-direct`)));
-      const gated = await suite(shim, era, path.join(into, `${name}-${era}-gateway`));
+    for (const era of erasOf(one)) {
+      const direct = args && (await suite(upstream, era, path.join(into, `${name}-${era.replace(" ", "-")}-direct`)));
+      const gated = await suite(shim, era, path.join(into, `${name}-${era.replace(" ", "-")}-gateway`));
       rows.push(...(direct ? compare(name, era, direct, gated) : alone(name, era, gated)));
     }
     between.closeAllConnections();
@@ -168,8 +180,9 @@ async function main() {
     for (const one of row.worse) console.log(`    ${one.expected ? "expected" : "UNLISTED"}  ${one.check}: ${one.message}`);
   }
   const figures = [];
-  for (const server of ran)
-    for (const era of eras) {
+  for (const one of servers)
+    for (const era of erasOf(one)) {
+      const server = one.name;
       const of = rows.filter((row) => row.server === server && row.era === era);
       const line = { server, era, scenarios: of.length, direct: of.filter((r) => r.direct).length, gateway: of.filter((r) => r.gateway).length, worse: of.flatMap((r) => r.worse).length };
       figures.push(line);

@@ -1,9 +1,11 @@
 // Between the suite and the gateway: the suite calls tools and prompts by fixed names, the gateway shows them as
-// `<server>__<name>`. Names get the prefix on the way in and lose it on the way out; all else passes as it is.
+// `<server>__<name>`, and gives tasks ids that begin so. Names and these ids get the prefix on the way in and lose it on the
+// way out; all else passes as it is.
 import http from "node:http";
 import { Transform } from "node:stream";
 
 const NAMED = new Set(["tools/call", "prompts/get"]);
+const TASKS = new Set(["tasks/get", "tasks/update", "tasks/cancel"]);
 
 function prefixed(raw, prefix) {
   let message;
@@ -16,6 +18,8 @@ function prefixed(raw, prefix) {
   const reference = params?.ref;
   if (NAMED.has(message?.method) && typeof params?.name === "string") {
     params.name = prefix + params.name;
+  } else if (TASKS.has(message?.method) && typeof params?.taskId === "string") {
+    params.taskId = prefix + params.taskId;
   } else if (message?.method === "completion/complete" && reference?.type === "ref/prompt" && typeof reference.name === "string") {
     reference.name = prefix + reference.name;
   } else {
@@ -52,7 +56,7 @@ export function startShim(port, target, prefix) {
       const headers = { ...request.headers };
       if (raw.length > 0) headers["content-length"] = String(body.length);
       const named = headers["mcp-name"];
-      if (named !== undefined && NAMED.has(headers["mcp-method"])) headers["mcp-name"] = prefix + named;
+      if (named !== undefined && (NAMED.has(headers["mcp-method"]) || TASKS.has(headers["mcp-method"]))) headers["mcp-name"] = prefix + named;
       const upstream = http.request({ host: "127.0.0.1", port: target, path: request.url, method: request.method, headers }, (answer) => {
         const out = { ...answer.headers };
         delete out["content-length"];

@@ -6,83 +6,34 @@
 // servers. Prints one JSON line a check; exit code 0 only if all of them hold. `client.py`
 // runs the same scenarios with the Python SDK.
 
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
+import {
+  NO,
+  Run as SharedRun,
+  YES,
+  isDenied,
+  main,
+  outcome,
+  passed,
+  processes,
+  steady,
+  until,
+  within,
+  words,
+  work,
+} from "./shared.mjs";
 
-const here = path.dirname(fileURLToPath(import.meta.url));
-const [bouncerPath, work] = process.argv.slice(2, 4).map((name) => path.resolve(name));
 const load = createRequire(path.join(work, "package.json"));
 const { Client } = load("@modelcontextprotocol/sdk/client/index.js");
 const { StdioClientTransport } = load("@modelcontextprotocol/sdk/client/stdio.js");
 const types = load("@modelcontextprotocol/sdk/types.js");
 const { InMemoryTaskStore } = load("@modelcontextprotocol/sdk/experimental/tasks");
-
-const YES = { action: "accept", content: { approve: true } };
-const NO = { action: "decline" };
-
-const jsonl = (file) =>
-  fs.existsSync(file)
-    ? fs.readFileSync(file, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line))
-    : [];
-const words = (result) => (result.content ?? []).map((block) => block.text ?? "").join("\n");
-const passed = (result) => !result.isError;
-
-function isDenied(result, contract) {
-  const told = result._meta?.["bouncer/verdict"] ?? {};
-  const blocked = result.isError === true && words(result).startsWith("[bouncer blocked]");
-  return blocked && told.verdict === "deny" && (contract === undefined || told.contract === contract);
-}
-
-/** Waits for a condition; whether it came true. */
-async function until(condition, seconds = 20) {
-  const end = Date.now() + seconds * 1000;
-  while (!(await condition())) {
-    if (Date.now() > end) return false;
-    await sleep(20);
-  }
-  return true;
-}
-
-/** Gives a promise's value, or fails after some time. */
-function within(seconds, promise, what) {
-  let timer;
-  const limit = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} took more than ${seconds} seconds`)), seconds * 1000);
-  });
-  return Promise.race([promise, limit]).finally(() => clearTimeout(timer));
-}
-
-/** Command lines that contain `marker`. */
-async function processes(marker) {
-  let found = [];
-  if (fs.existsSync("/proc/self/cmdline")) {
-    for (const id of fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
-      try {
-        found.push(`${id} ${fs.readFileSync(`/proc/${id}/cmdline`, "utf8").replaceAll("\0", " ")}`);
-      } catch {
-        // It has just ended.
-      }
-    }
-  } else {
-    found = (await execute("ps", ["-A", "-o", "pid=,args="])).stdout.split("\n");
-  }
-  return found.filter((line) => line.includes(marker));
-}
-
-function execute(program, args, cwd) {
-  return new Promise((resolve) => {
-    const child = execFile(program, args, { cwd, timeout: 120_000 }, (error, stdout, stderr) => {
-      resolve({ code: error ? error.code : 0, stdout, stderr });
-    });
-    child.stdin.end();
-  });
-}
 
 /** A connected client and what the other side told it. */
 class Peer {
@@ -151,76 +102,8 @@ class Peer {
   }
 }
 
-/** One run of one scenario: its directory, its checks, how to start things. */
-class Run {
-  failed = 0;
-  count = 0;
-
-  constructor(scenario) {
-    this.scenario = scenario;
-    fs.mkdirSync(path.join(work, "scratch"), { recursive: true });
-    this.dir = fs.realpathSync(fs.mkdtempSync(path.join(work, "scratch", `ts-${scenario}-`)));
-    this.audit = path.join(this.dir, "audit.jsonl");
-    this.calls = path.join(this.dir, "calls.jsonl");
-  }
-
-  check(name, ok, detail) {
-    this.count += 1;
-    this.failed += ok ? 0 : 1;
-    const line = { check: `typescript/${this.scenario}: ${name}`, ok: Boolean(ok) };
-    if (!ok) line.detail = typeof detail === "string" ? detail : JSON.stringify(detail);
-    console.log(JSON.stringify(line));
-  }
-
-  equal(name, found, wanted) {
-    const detail = `found ${JSON.stringify(found)}, wanted ${JSON.stringify(wanted)}`;
-    this.check(name, isDeepStrictEqual(found, wanted), detail);
-  }
-
-  file(...parts) {
-    return path.join(this.dir, ...parts);
-  }
-
-  /** A policy of `policies/` with this run's directory put in. */
-  policy(name) {
-    const text = fs.readFileSync(path.join(here, "policies", `${name}.yaml`), "utf8");
-    fs.writeFileSync(this.file(`${name}.yaml`), text.replaceAll("@DIR@", this.dir));
-    return this.file(`${name}.yaml`);
-  }
-
-  /** The command line of the proxy in front of `server`. */
-  proxied(policy, server, ...more) {
-    const source = ["--no-packs", "--no-heuristics", "--policy", this.policy(policy)];
-    return [bouncerPath, "run", ...source, "--audit", this.audit, "--approvals", this.audit + ".approvals.db", ...more, "--", ...server];
-  }
-
-  npm(name, ...args) {
-    return ["node", path.join(work, "node_modules/@modelcontextprotocol", name, "dist/index.js"), ...args];
-  }
-
-  own(server, ...args) {
-    return [process.env.PYTHON ?? "python3", path.join(here, server), ...args];
-  }
-
-  bouncer(...args) {
-    return execute(bouncerPath, args, this.dir);
-  }
-
-  /** The audit log's lines. */
-  log() {
-    return jsonl(this.audit);
-  }
-
-  /** The messages that reached a server of the tests' own. */
-  arrived(method = "tools/call") {
-    return jsonl(this.calls).filter((message) => message.method === method);
-  }
-
-  /** The parameters of the calls among them. */
-  forwarded() {
-    return this.arrived().map((message) => message.params);
-  }
-
+/** One run of one scenario, with how this SDK connects. */
+class Run extends SharedRun {
   /** A client of `command`. With `answers` it supports elicitation and gives these. */
   async connect(command, use, { answers, thinking = 20, everything = false } = {}) {
     const peer = new Peer(answers, thinking, everything);
@@ -371,36 +254,6 @@ async function sink_gate(run) {
     run.equal("nothing was sent", sent(), before);
   };
   await run.connect(command, refusing, { answers: refusals });
-}
-
-/** Takes out of a result what differs between any two runs: times and random ids. */
-function steady(value) {
-  if (Array.isArray(value)) return value.map(steady);
-  if (value && typeof value === "object") {
-    const kept = Object.entries(value).filter(([key]) => key !== "progressToken");
-    return Object.fromEntries(
-      kept.map(([key, item]) => {
-        // Blobs are bytes, but those of the server are mostly text with a time in it.
-        const text = key === "blob" ? Buffer.from(item, "base64").toString("latin1") : item;
-        return [key, steady(text)];
-      }),
-    );
-  }
-  if (typeof value !== "string") return value;
-  return value
-    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "DATE")
-    .replace(/\d{1,2}:\d{2}:\d{2}(\s?[AP]M)?/g, "TIME")
-    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "UUID")
-    .replace(/\b[0-9a-f]{32}\b/g, "HEX");
-}
-
-/** A result, or the error in its place. */
-async function outcome(promise) {
-  try {
-    return await promise;
-  } catch (error) {
-    return { error: { code: error.code, message: error.message, data: error.data } };
-  }
 }
 
 /** Uses everything that server-everything offers; what came of each thing. */
@@ -710,17 +563,4 @@ async function shutdown(run) {
 }
 
 const scenarios = { filesystem, symlink, sink_gate, everything, pinning, lock, interruptions, shutdown };
-const wanted = process.argv.slice(4);
-let failed = 0;
-for (const name of wanted.length > 0 ? wanted : Object.keys(scenarios)) {
-  const run = new Run(name);
-  try {
-    await within(240, scenarios[name](run), name);
-    run.check("made its checks", run.count > 0);
-  } catch (error) {
-    run.check("came to its end", false, String(error?.stack ?? error));
-  }
-  failed += run.failed;
-  if (run.failed === 0) fs.rmSync(run.dir, { recursive: true, force: true });
-}
-process.exit(failed > 0 ? 1 : 0);
+await main(scenarios, (name) => new Run(name, "typescript"));

@@ -66,6 +66,11 @@ struct Proxy {
 
 impl Proxy {
     fn start(policy: &Path, directory: &Path) -> Self {
+        Self::introduced(policy, directory, json!({}))
+    }
+
+    /// One whose client says that it can do more; what it is asked it answers with an error.
+    fn introduced(policy: &Path, directory: &Path, capabilities: Value) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_bouncer"))
             .args(["run", "--policy"])
             .arg(policy)
@@ -85,7 +90,7 @@ impl Proxy {
             child,
             calls: 0,
         };
-        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {},
+        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities,
             "clientInfo": { "name": "t", "version": "1" } });
         proxy.request("initialize", &hello);
         writeln!(
@@ -109,7 +114,11 @@ impl Proxy {
                 "the proxy ended"
             );
             let answer: Value = serde_json::from_str(&line).unwrap();
-            if answer["id"] == id {
+            if answer["method"] == "elicitation/create" {
+                let error = json!({"code": -32603, "message": "no window to ask in"});
+                let answer = json!({"jsonrpc": "2.0", "id": answer["id"], "error": error});
+                writeln!(self.stdin, "{answer}").unwrap();
+            } else if answer["id"] == id {
                 return answer["result"].clone();
             }
         }
@@ -189,6 +198,19 @@ fn a_call_waits_is_approved_and_goes_through_once() {
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["outcome"].clone())
         .collect();
     assert_eq!(outcomes, ["filed", "filed", "filed", "forwarded", "filed"]);
+}
+
+#[test]
+fn a_client_that_fails_to_ask_is_like_one_that_cannot() {
+    let desk = Desk::new(POLICY);
+    let able = json!({"elicitation": {}});
+    let mut agent = Proxy::introduced(&desk.path("policy.yaml"), desk.directory.path(), able);
+    let id = agent.call("delete_message", &json!({"id": 5})).unwrap_err();
+    assert_eq!(desk.last_line()["outcome"], "filed");
+    assert_eq!(desk.human(&["approve", &id]).0, 0);
+    agent.call("delete_message", &json!({"id": 5})).unwrap();
+    let again = agent.call("delete_message", &json!({"id": 5})).unwrap_err();
+    assert_ne!(again, id);
 }
 
 #[test]

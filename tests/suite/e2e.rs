@@ -1,7 +1,7 @@
 //! `bouncer run` between the official MCP SDKs' clients and real servers.
 //!
 //! What is tested stands in `tests/e2e/`: two runners of the same scenarios, one for each
-//! SDK. This file installs what they need, at pinned versions, into `target/e2e/`, and
+//! SDK, and one for the TypeScript SDK's version 2. This file installs what they need, at pinned versions, into `target/e2e/`, and
 //! runs them. Needs Node 20 with npm, Python 3.11 with pip, and their registries; that one
 //! of them is missing is a failure, because a test that skips itself tests nothing.
 
@@ -55,7 +55,7 @@ fn nothing_outlives_the_client() {
     both("shutdown");
 }
 
-/// The TypeScript SDK's client does not speak it yet.
+/// Version 1 of the TypeScript SDK does not speak it; version 2 has tests of its own.
 #[test]
 fn the_protocol_without_a_handshake_is_gated() {
     let failures = python("newer_protocol");
@@ -76,10 +76,30 @@ fn over_http_it_is_the_same_gateway() {
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// With the Python SDK's client and server only: the other does not speak it yet.
+/// With the Python SDK's client and server.
 #[test]
 fn servers_of_the_newer_protocol_are_gated_for_all() {
     let failures = python("gateway_newer");
+    assert!(failures.is_empty(), "{failures}");
+}
+
+/// Version 2 of the TypeScript SDK is a client, and a server, of both protocols.
+#[test]
+fn version_2_of_the_sdk_is_gated_in_both_protocols() {
+    let failures = typescript_2("proxy");
+    assert!(failures.is_empty(), "{failures}");
+}
+
+/// The same through the gateway.
+#[test]
+fn version_2_of_the_sdk_meets_the_gateway() {
+    let failures = typescript_2("gateway");
+    assert!(failures.is_empty(), "{failures}");
+}
+
+#[test]
+fn version_2_of_the_sdk_meets_the_gateway_over_http() {
+    let failures = typescript_2("gateway_http");
     assert!(failures.is_empty(), "{failures}");
 }
 
@@ -111,6 +131,13 @@ fn typescript(scenario: &str) -> String {
     let mut command = Command::new("node");
     command.arg(sources().join("client.mjs"));
     run("typescript", command, scenario, installed())
+}
+
+/// With its version 2, in scenarios of its own.
+fn typescript_2(scenario: &str) -> String {
+    let mut command = Command::new("node");
+    command.arg(sources().join("client_v2.mjs"));
+    run("typescript-2", command, scenario, installed())
 }
 
 /// Runs one runner; what failed, or nothing.

@@ -35,6 +35,7 @@ pub(super) fn ask<'a>(
     let name = params
         .get("name")
         .or(params.get("uri"))
+        .or(params.get("taskId"))
         .and_then(Value::as_str);
     headers.extend(name.map(|name| ("Mcp-Name".to_owned(), name.to_owned())));
     Ask {
@@ -626,6 +627,11 @@ fn numbers_that_no_reader_has_a_type_for_hide_nothing() {
         r#","requestState":"forged","inputResponses":{"y":1e400}"#,
     );
     assert_eq!(reply.last()["error"]["code"], -32602, "{reply:?}");
+    // What is no reply is not left out silently.
+    for bad in ["null", "[]", "5", r#"{"y":5}"#, r#"{"y":{},"z":null}"#] {
+        let reply = send("far__echo", "77", &format!(r#","inputResponses":{bad}"#));
+        assert_eq!(reply.last()["error"]["code"], -32602, "{bad}: {reply:?}");
+    }
     // A state is good for the request that it was given for, also where that holds such a
     // number.
     let asked = send("far__silent", "1e400", "").last();
@@ -649,7 +655,10 @@ fn numbers_that_no_reader_has_a_type_for_hide_nothing() {
         let bodies = seen.iter().map(|seen| String::from_utf8_lossy(&seen.body));
         bodies.filter(|body| body.contains(what)).count()
     };
-    assert_eq!((said("forged"), said("\"silent\"")), (0, 0));
+    assert_eq!(
+        (said("forged"), said("\"silent\""), said(":77}")),
+        (0, 0, 0)
+    );
 }
 
 #[test]

@@ -48,6 +48,7 @@ mod policy_tests;
 mod reload;
 mod schema;
 mod tasks;
+mod tasks_newer;
 #[cfg(feature = "tls")]
 mod tls;
 #[cfg(feature = "otel")]

@@ -161,7 +161,11 @@ impl<J: Judge + 'static> Mediator<J> {
                     let why = asked.because("a human declined, in the client");
                     return self.block(case, &why, Outcome::Declined);
                 }
-                Reply::Unasked | Reply::Cancelled => {
+                Reply::Unasked => {
+                    let why = "a human has to approve it, and the client did not ask one";
+                    return self.ask_out_of_band(case, &asked, why);
+                }
+                Reply::Gone | Reply::Cancelled => {
                     let why =
                         asked.because("a human has to approve it, and the client did not ask one");
                     return self.block(case, &why, Outcome::NobodyToAsk);

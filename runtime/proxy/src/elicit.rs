@@ -32,8 +32,10 @@ pub(super) enum Reply {
     Approved,
     /// Anything else that was said.
     Declined,
-    /// The client says nothing: it failed, or it is gone.
+    /// The client could not ask: it answered with an error.
     Unasked,
+    /// Nobody will answer any more.
+    Gone,
     /// Nothing was said in time.
     TimedOut,
     /// The client took the call back.
@@ -177,7 +179,8 @@ impl<J: Judge> Mediator<J> {
             answer = answer => match answer {
                 Ok(Some(result)) if is_yes(&result) => return Reply::Approved,
                 Ok(Some(_)) => return Reply::Declined,
-                _ => return Reply::Unasked,
+                Ok(None) => return Reply::Unasked,
+                Err(_) => return Reply::Gone,
             },
             () = waiting.cancelled() => Reply::Cancelled,
             () = tokio::time::sleep(self.settings.ask_timeout) => Reply::TimedOut,

@@ -16,7 +16,8 @@ pub(super) const SERVER_META: &str = "io.modelcontextprotocol/serverInfo";
 pub(super) const SUBSCRIPTION_META: &str = "io.modelcontextprotocol/subscriptionId";
 /// Says which task a message is about, in 2025-11-25.
 pub(super) const RELATED_TASK_META: &str = "io.modelcontextprotocol/related-task";
-/// The extension that this proxy does not take part in.
+/// Calls that are answered by a task, whose result is fetched later: an extension of the
+/// version without an introduction.
 pub(super) const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// Headers and body do not agree.
@@ -30,5 +31,17 @@ pub(super) const UNSUPPORTED_VERSION: i32 = -32022;
 pub(super) const INPUT_REQUIRED: &str = "input_required";
 /// The kind of result that is one.
 pub(super) const COMPLETE: &str = "complete";
+/// The kind of result that comes later.
+pub(super) const TASK: &str = "task";
+/// The one request whose answer may come later.
+pub(super) const TASK_ABLE: &str = "tools/call";
+/// What can be said about a task of the extension.
+pub(super) const TASK_METHODS: [&str; 3] = ["tasks/get", "tasks/update", "tasks/cancel"];
 /// Requests whose answer may ask for something first.
 pub(super) const ROUNDS: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
+
+/// Whether these capabilities, of a client or of a server, have the extension.
+pub(super) fn has_tasks(capabilities: &serde_json::Value) -> bool {
+    let extensions = capabilities.get("extensions");
+    extensions.is_some_and(|all| all.get(TASKS).is_some_and(serde_json::Value::is_object))
+}

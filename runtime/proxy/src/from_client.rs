@@ -43,6 +43,11 @@ impl<J: Judge + 'static> Mediator<J> {
             FromClient::Blank => {}
             FromClient::Call { id, call } => {
                 if self.may_open(id.as_ref(), line).await {
+                    // The tools may be listed because of this very call.
+                    if !self.listing.is_pinned() {
+                        let params = frames.read(line).ok().and_then(|frame| frame.params);
+                        self.note_request_meta(frames, params);
+                    }
                     self.on_call(id, &call).await;
                 }
             }
@@ -127,6 +132,9 @@ impl<J: Judge + 'static> Mediator<J> {
             "tasks/result" => self
                 .task_tool(frames, params)
                 .map_or(Kind::Other { method }, |tool| Kind::TaskResult { tool }),
+            "tasks/get" => self
+                .task_tool(frames, params)
+                .map_or(Kind::Other { method }, |tool| Kind::TaskState { tool }),
             _ => Kind::Other { method },
         };
         if !self.listing.is_pinned() && kind != Kind::Initialize {
@@ -136,7 +144,7 @@ impl<J: Judge + 'static> Mediator<J> {
         self.upstream.pass(line);
     }
 
-    /// The tool whose task a `tasks/result` asks for.
+    /// The tool whose task a request is about.
     fn task_tool(&self, frames: &mut FrameReader, params: Option<&[u8]>) -> Option<String> {
         let [task] = frames.members(params?, ["taskId"]).ok()?;
         let task = super::frame::text(task?)?;

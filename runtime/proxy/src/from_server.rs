@@ -3,7 +3,7 @@
 //! Everything an agent may get to read is recorded before it is passed on.
 
 use super::denial::{self, INTERNAL_ERROR};
-use super::era::INPUT_REQUIRED;
+use super::era::{INPUT_REQUIRED, TASK};
 use super::frame::{Frame, FrameReader, Unreadable, ids_of_garbage, is_batch, is_blank, text};
 use super::from_client::cancelled_key;
 use super::id::Key;
@@ -20,6 +20,15 @@ use tokio::io::AsyncRead;
 /// Whether a result asks for something first.
 fn asks(outcome: &Value) -> bool {
     outcome.get("resultType").and_then(Value::as_str) == Some(INPUT_REQUIRED)
+}
+
+/// The id of the task that a result is, in either version.
+fn made_task(outcome: &Value) -> Option<&str> {
+    let own = match outcome.get("resultType").and_then(Value::as_str) {
+        Some(TASK) => outcome.get("taskId"),
+        _ => outcome.pointer("/task/taskId"),
+    };
+    own.and_then(Value::as_str)
 }
 
 impl<J: Judge + 'static> Mediator<J> {
@@ -186,12 +195,28 @@ impl<J: Judge + 'static> Mediator<J> {
                     .record_untrusted(INPUT_REQUIRED, outcome);
             }
             Kind::Call { tool } => {
-                if let Some(task) = outcome.pointer("/task/taskId").and_then(Value::as_str) {
+                if let Some(task) = made_task(outcome) {
                     self.table.borrow_mut().note_task(task, tool);
                 }
                 self.judge.borrow_mut().record(tool, outcome);
             }
             Kind::TaskResult { tool } => self.judge.borrow_mut().record(tool, outcome),
+            Kind::TaskState { tool } => {
+                let mut state = outcome.clone();
+                let result = state
+                    .as_object_mut()
+                    .and_then(|state| state.remove("result"));
+                let mut judge = self.judge.borrow_mut();
+                match result {
+                    Some(asked) if asks(&asked) => {
+                        judge.record_untrusted(INPUT_REQUIRED, &asked);
+                    }
+                    Some(result) => judge.record(tool, &result),
+                    None => {}
+                }
+                // All else is the server's own word.
+                judge.record_untrusted("tasks/get", &state);
+            }
             Kind::ListTools => self.note_shown_tools(outcome),
             Kind::Initialize => self.judge.borrow_mut().record_introduction(outcome),
             Kind::Other { method } => self.judge.borrow_mut().record_untrusted(method, outcome),

@@ -32,6 +32,8 @@ pub(super) enum Kind {
     Call { tool: String },
     /// `tasks/result` of a task that a call of a tool made.
     TaskResult { tool: String },
+    /// `tasks/get` of such a task: the result is in there once it is done.
+    TaskState { tool: String },
     /// `tools/list`.
     ListTools,
     /// `initialize`.

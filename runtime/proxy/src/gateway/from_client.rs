@@ -16,7 +16,7 @@ use super::catalogue::Place;
 use super::front::{Front, Member, State};
 use super::lists::List;
 use super::routes::{Request, number};
-use super::splice::{Edit, splice};
+use super::splice::{Edit, member as member_of, splice};
 use super::tasks::{Heading, Tasked, related};
 use bouncer_runtime::audit::Outcome;
 use bouncer_runtime::gate::CallMessage;
@@ -231,21 +231,24 @@ impl<J: Judge + 'static> Front<J> {
         let line = call.message();
         let read = |why: super::super::frame::Unreadable| why.to_string();
         let params = frames.read(line).map_err(read)?.params.unwrap_or_default();
-        let [name, meta] = frames.members(params, ["name", "_meta"]).map_err(read)?;
+        let [name, meta, task] = frames
+            .members(params, ["name", "_meta", "task"])
+            .map_err(read)?;
         let own = serde_json::to_vec(&place.name).map_err(|error| error.to_string())?;
-        let edits = vec![(name.unwrap_or_default(), own)];
+        let mut edits = vec![(name.unwrap_or_default(), own)];
         let member = self.member(place.server)?;
-        let why = self.why_no_task(member).filter(|_| call.is_task());
-        if let Some(why) = why {
+        let wanted = call.is_task() && !self.sessionless.get();
+        if let (true, Some(task)) = (self.sessionless.get(), task) {
+            // In this version nobody asks for a task, and who does as before is not heard.
+            let whole = member_of(params, task).ok_or("the message cannot be rewritten")?;
+            edits.push((whole, Vec::new()));
+        }
+        if let Some(why) = self.why_no_task(member).filter(|_| wanted) {
             return Err(why);
         }
         match id {
             Some(id) => {
-                let tool = place.name.clone();
-                let tasked = match call.is_task() {
-                    true => Tasked::Wanted { tool },
-                    false => Tasked::No,
-                };
+                let tasked = self.tasked(frames, meta, (&place.name, wanted));
                 self.forward(frames, id, (member, tasked), line, meta, edits)
             }
             None => {
@@ -325,7 +328,7 @@ impl<J: Judge + 'static> Front<J> {
         let tasks = matches!(
             method,
             "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/list"
-        );
+        ) || (self.sessionless.get() && method == "tasks/update");
         let known = tasks
             || matches!(
                 method,

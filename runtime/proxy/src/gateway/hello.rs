@@ -3,9 +3,11 @@
 
 use super::super::denial::{INVALID_PARAMS, INVALID_REQUEST};
 use super::super::envelope::Id;
+use super::super::era::TASKS;
 use super::super::log::{note, quoted};
 use super::super::session::Judge;
 use super::front::{Front, Member, State};
+use super::tasks::EXTENSION;
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 use tokio::time::Instant;
@@ -31,6 +33,10 @@ impl Hello {
         let mut capabilities = params.get("capabilities")?.as_object()?.clone();
         // Servers do not ask for tasks of the client: their ids would have to be kept apart.
         capabilities.remove("tasks");
+        // Of the newer version's, only what each request says counts.
+        if let Some(extensions) = capabilities.get_mut("extensions") {
+            extensions.as_object_mut().map(|all| all.remove(TASKS));
+        }
         let unknown = || json!({"name": "unknown", "version": "0"});
         Some(Self {
             version,
@@ -100,6 +106,10 @@ impl<J: Judge + 'static> Front<J> {
                 tasks.insert("cancel".to_owned(), json!({}));
             }
             capabilities.insert("tasks".to_owned(), tasks);
+        }
+        // What makes tasks for clients without sessions.
+        if self.sessionless.get() && any(EXTENSION) {
+            capabilities.insert("extensions".to_owned(), json!({TASKS: {}}));
         }
         let mut result = json!({
             "protocolVersion": version,

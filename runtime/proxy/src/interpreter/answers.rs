@@ -1,10 +1,11 @@
 //! What the server says.
 
-use super::super::era::{COMPLETE, INPUT_REQUIRED};
+use super::super::era::{COMPLETE, INPUT_REQUIRED, TASK, TASK_ABLE, has_tasks};
 use super::super::frame::{Frame, FrameReader, ids_of_garbage, is_blank, text};
 use super::super::gateway::splice::splice;
 use super::super::id::Key;
 use super::super::log::{note, quoted};
+use super::rounds::read_questions;
 use super::{At, Interpreter};
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -68,6 +69,8 @@ impl Interpreter {
                     self.on_listen_ended(number, true);
                 }
             }
+            // Nobody listens to a task: how it is is asked.
+            "notifications/tasks" => {}
             // Recorded and routed like those of older servers.
             _ => self.down.push(line),
         }
@@ -104,16 +107,53 @@ impl Interpreter {
                 return self.fail(&key, &why);
             }
         };
-        match kind {
-            // Servers that forget to say what it is mean that it is all.
-            None => self.pass_answer(&key, id, line),
-            Some(Some(kind)) if kind == COMPLETE => self.pass_answer(&key, id, line),
-            Some(Some(kind)) if kind == INPUT_REQUIRED => {
+        // Servers that forget to say what it is mean that it is all.
+        let kind = kind.unwrap_or_else(|| Some(COMPLETE.to_owned()));
+        match kind.as_deref() {
+            Some(COMPLETE) => match self.may_ask_in_task(frames, &key, result) {
+                Ok(()) => self.pass_answer(&key, id, line),
+                Err(why) => self.fail(&key, &format!("the server {why}")),
+            },
+            Some(TASK) if self.takes_task(&key) => {
+                self.pass_answer(&key, id, line);
+            }
+            Some(INPUT_REQUIRED) => {
                 if let Err(why) = self.on_input_required(frames, &key, result) {
                     self.fail(&key, &format!("the server {why}"));
                 }
             }
             _ => self.fail(&key, "the server's answer is of a kind that is not known"),
+        }
+    }
+
+    /// Whether a request may be answered by a task: its client said so with it.
+    fn takes_task(&self, key: &Key) -> bool {
+        let requests = self.requests.borrow();
+        requests.get(key).is_some_and(|request| {
+            request.method == TASK_ABLE && request.able.as_ref().is_some_and(has_tasks)
+        })
+    }
+
+    /// Holds what a task asks for against what the client can do, as everywhere else.
+    fn may_ask_in_task(
+        &self,
+        frames: &mut FrameReader,
+        key: &Key,
+        result: &[u8],
+    ) -> Result<(), String> {
+        let able = {
+            let requests = self.requests.borrow();
+            let of_task = requests.get(key).filter(|r| r.method == "tasks/get");
+            of_task.and_then(|request| request.able.clone())
+        };
+        let Some(able) = able else {
+            return Ok(());
+        };
+        let read = frames.members(result, ["inputRequests"]);
+        let [asked] = read.map_err(|why| format!("asks what cannot be read: {why}"))?;
+        match asked {
+            Some(asked) => read_questions(frames, asked, &able).map(drop),
+            None => Ok(()),
         }
     }
 

@@ -8,6 +8,7 @@
 use super::super::denial;
 use super::super::era::{
     HEADER_MISMATCH, MISSING_CAPABILITY, MODERN, SERVER_META, UNSUPPORTED_VERSION, VERSIONS,
+    has_tasks,
 };
 use super::super::frame::{FrameReader, is_blank, text};
 use super::super::id::{self, Key};
@@ -15,7 +16,7 @@ use super::super::line::{Line, LineReader};
 use super::super::log::{note, quoted, visible};
 use super::super::process::Server;
 use super::super::unix::{Input, Output};
-use super::compose::{Speaker, without_tasks};
+use super::compose::{Speaker, with_tasks, without_tasks};
 use super::switch::Handover;
 use super::{Ends, Manner, Order};
 use serde_json::{Value, json};
@@ -290,7 +291,7 @@ impl Beginning {
 
     async fn discover(&mut self, hello: &Hello) -> Found {
         let id = format!("bouncer-{}-discover", id::unguessable());
-        let meta = Speaker::new(&hello.params).meta(None);
+        let meta = Speaker::new(&hello.params, false).meta(None);
         let line = json!({"jsonrpc": "2.0", "id": id, "method": "server/discover",
             "params": {"_meta": meta}});
         if self.write(line.to_string().as_bytes()).await.is_err() {
@@ -366,7 +367,11 @@ impl Beginning {
         let source =
             tokio::io::AsyncReadExt::chain(io::Cursor::new(rest), self.lines.into_source());
         let mut capabilities = found.get("capabilities").cloned().unwrap_or_default();
+        let tasks = has_tasks(&capabilities) && self.manner.order == Order::NewerFirst;
         without_tasks(&mut capabilities);
+        if tasks {
+            with_tasks(&mut capabilities, json!({}));
+        }
         let answer = introduction(&hello, found, &capabilities);
         Newer {
             lines: LineReader::new(Box::new(source), self.manner.max_message.saturating_mul(2)),

@@ -4,7 +4,7 @@
 //! Everything else, above all a call's arguments, stays as it is, byte for byte.
 
 use super::super::era::{CAPABILITIES_META, CLIENT_META, LEVEL_META, MODERN, TASKS, VERSION_META};
-use super::super::frame::FrameReader;
+use super::super::frame::{FrameReader, text};
 use super::super::gateway::splice::{Edit, member, splice};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
@@ -13,6 +13,8 @@ use std::cell::RefCell;
 pub(super) struct Speaker {
     capabilities: Value,
     client: Value,
+    /// The client's side knows tasks as an extension: what requests say of it goes on.
+    pub tasks: bool,
     /// The level of logging that the client wants.
     pub level: RefCell<Option<String>>,
 }
@@ -28,13 +30,14 @@ pub(super) struct Extras<'a> {
 
 impl Speaker {
     /// From the parameters of the client's introduction.
-    pub(super) fn new(hello: &Value) -> Self {
+    pub(super) fn new(hello: &Value, tasks: bool) -> Self {
         let mut capabilities = hello.get("capabilities").cloned().unwrap_or_default();
         without_tasks(&mut capabilities);
         let unknown = || json!({"name": "unknown", "version": "0"});
         Self {
             capabilities,
             client: hello.get("clientInfo").cloned().unwrap_or_else(unknown),
+            tasks,
             level: RefCell::default(),
         }
     }
@@ -60,8 +63,18 @@ impl Speaker {
             let [own] = frames.members(meta?, [CAPABILITIES_META]).ok()?;
             serde_json::from_slice(own?).ok().filter(Value::is_object)
         };
-        let mut capabilities = read().unwrap_or_else(|| self.capabilities.clone());
+        self.said(read())
+    }
+
+    /// What a request says that its client can do. Of tasks, only the extension, and only if
+    /// the request itself says so: what a client introduced itself with does not count.
+    fn said(&self, own: Option<Value>) -> Value {
+        let mut capabilities = own.unwrap_or_else(|| self.capabilities.clone());
+        let tasks = capabilities.pointer(EXTENSION).cloned();
         without_tasks(&mut capabilities);
+        if let Some(tasks) = tasks.filter(|tasks| self.tasks && tasks.is_object()) {
+            with_tasks(&mut capabilities, tasks);
+        }
         capabilities
     }
 
@@ -74,9 +87,14 @@ impl Speaker {
         number: u64,
         extras: &Extras<'_>,
     ) -> Result<Vec<u8>, String> {
-        let line = unasked(frames, line)?;
-        let line = line.as_slice();
         let unread = |why: super::super::frame::Unreadable| why.to_string();
+        let method = frames.read(line).map_err(unread)?.method.and_then(text);
+        let line = match method.as_deref() {
+            // What a task asked for is answered by a request of its own.
+            Some("tasks/update") => line.to_vec(),
+            _ => unasked(frames, line)?,
+        };
+        let line = line.as_slice();
         let frame = frames.read(line).map_err(unread)?;
         let id = frame.id.ok_or("it has no id")?;
         let mut edits: Vec<Edit<'_>> = vec![(id, number.to_string().into_bytes())];
@@ -143,10 +161,7 @@ impl Speaker {
             }
         }
         let own = capabilities.and_then(|raw| serde_json::from_slice::<Value>(raw).ok());
-        let mut said = own
-            .filter(Value::is_object)
-            .unwrap_or_else(|| self.capabilities.clone());
-        without_tasks(&mut said);
+        let said = self.said(own.filter(Value::is_object));
         let said = said.to_string().into_bytes();
         match capabilities {
             Some(raw) => edits.push((raw, said)),
@@ -162,7 +177,20 @@ impl Speaker {
     }
 }
 
-/// What a client or a server can do, without what the proxy does not take part in.
+/// Where capabilities say so.
+const EXTENSION: &str = "/extensions/io.modelcontextprotocol~1tasks";
+
+/// What a client or a server can do, with the extension.
+pub(super) fn with_tasks(capabilities: &mut Value, tasks: Value) {
+    if let Some(extensions) = capabilities
+        .get_mut("extensions")
+        .and_then(Value::as_object_mut)
+    {
+        extensions.insert(TASKS.to_owned(), tasks);
+    }
+}
+
+/// What a client or a server can do, without tasks of any version.
 pub(super) fn without_tasks(capabilities: &mut Value) {
     if !capabilities.is_object() {
         *capabilities = json!({});
@@ -236,10 +264,17 @@ mod tests {
     use super::*;
 
     fn speaker() -> Speaker {
-        Speaker::new(&json!({
-            "capabilities": {"roots": {}, "tasks": {}, "extensions": {TASKS: {}, "a/b": {}}},
-            "clientInfo": {"name": "c", "version": "1"},
-        }))
+        told(false)
+    }
+
+    fn told(tasks: bool) -> Speaker {
+        Speaker::new(
+            &json!({
+                "capabilities": {"roots": {}, "tasks": {}, "extensions": {TASKS: {}, "a/b": {}}},
+                "clientInfo": {"name": "c", "version": "1"},
+            }),
+            tasks,
+        )
     }
 
     fn composed(line: &str, extras: &Extras<'_>) -> (Vec<u8>, Value) {
@@ -280,6 +315,34 @@ mod tests {
         assert_eq!(meta[VERSION_META], MODERN);
         assert_eq!(meta[CAPABILITIES_META], json!({"sampling": {}}));
         assert_eq!(meta["progressToken"], 5);
+    }
+
+    #[test]
+    fn tasks_are_only_said_where_they_are_known_and_by_the_request_itself() {
+        let mut frames = FrameReader::new(1 << 20);
+        let mut declares = |tasks: bool, capabilities: &str| {
+            let line = format!(
+                r#"{{"id":1,"method":"tools/call","params":{{"name":"t"{capabilities}}}}}"#
+            );
+            let composed = told(tasks).compose(&mut frames, line.as_bytes(), 7, &Extras::default());
+            let value: Value = serde_json::from_slice(&composed.unwrap()).unwrap();
+            let said = &value["params"]["_meta"][CAPABILITIES_META];
+            assert_eq!(said.get("tasks"), None);
+            assert_eq!(said["extensions"].get(TASKS), said.pointer(EXTENSION));
+            super::super::super::era::has_tasks(said)
+        };
+        let own = format!(
+            r#","_meta":{{"{CAPABILITIES_META}":{{"tasks":{{}},"extensions":{{"{TASKS}":{{}}}}}}}}"#
+        );
+        assert!(declares(true, &own));
+        assert!(!declares(false, &own));
+        assert!(!declares(true, ""));
+        assert!(!declares(true, r#","_meta":{"x":1}"#));
+        let update =
+            r#"{"id":1,"method":"tasks/update","params":{"taskId":"a","inputResponses":{"n":{}}}}"#;
+        let composed = speaker().compose(&mut frames, update.as_bytes(), 7, &Extras::default());
+        let value: Value = serde_json::from_slice(&composed.unwrap()).unwrap();
+        assert_eq!(value["params"]["inputResponses"], json!({"n": {}}));
     }
 
     #[test]

@@ -32,6 +32,7 @@ use begin::{Beginning, Newer};
 use compose::Speaker;
 use listens::Listens;
 use rounds::Round;
+use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -143,6 +144,8 @@ struct Request {
     rounds: u32,
     /// How often it did without a question.
     empty_rounds: u32,
+    /// What its client can do, where the answer is held against that.
+    able: Option<Value>,
     at: At,
 }
 
@@ -181,7 +184,8 @@ pub(super) struct Interpreter {
 impl Interpreter {
     fn new(newer: &Newer, manner: Manner, questions: Questions) -> Rc<Self> {
         Rc::new(Self {
-            speaker: Speaker::new(&newer.hello),
+            // Only clients without an introduction know tasks as this version has them.
+            speaker: Speaker::new(&newer.hello, manner.order == Order::NewerFirst),
             listens: RefCell::new(Listens::new(&newer.capabilities)),
             manner,
             up: Outbox::default(),

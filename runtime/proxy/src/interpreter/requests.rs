@@ -1,7 +1,7 @@
 //! What the client's side says.
 
 use super::super::denial::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
-use super::super::era::ROUNDS;
+use super::super::era::{ROUNDS, TASK_ABLE};
 use super::super::frame::{FrameReader, text};
 use super::super::from_client::cancelled_key;
 use super::super::id::Key;
@@ -102,9 +102,13 @@ impl Interpreter {
         if keeps {
             self.kept.set(self.kept.get() + line.len());
         }
+        let about_tasks = matches!(method.as_str(), TASK_ABLE | "tasks/get");
+        let able =
+            (about_tasks && self.speaker.tasks).then(|| self.speaker.capabilities(frames, line));
         let request = Request {
             raw: id.to_vec(),
             method,
+            able,
             line: keeps.then(|| line.into()),
             rounds: 0,
             empty_rounds: 0,

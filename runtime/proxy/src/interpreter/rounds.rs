@@ -226,7 +226,7 @@ impl Interpreter {
 }
 
 /// Reads what is asked for, and holds it against what the client can do.
-fn read_questions(
+pub(super) fn read_questions(
     frames: &mut FrameReader,
     asked: &[u8],
     capabilities: &Value,

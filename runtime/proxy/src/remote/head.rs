@@ -4,7 +4,7 @@
 //! Towards servers they are made of the body itself, so the two always agree. What agents say
 //! is held against the body.
 
-use super::super::era::VERSION_META;
+use super::super::era::{TASK_METHODS, VERSION_META};
 use super::super::frame::{FrameReader, text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -40,14 +40,16 @@ pub(super) fn head(
     let frame = frames.read(line).ok()?;
     let method = text(frame.method?)?;
     let params = frame.params?;
-    let [meta, name, uri, arguments] = frames
-        .members(params, ["_meta", "name", "uri", "arguments"])
+    let [meta, name, uri, task, arguments] = frames
+        .members(params, ["_meta", "name", "uri", "taskId", "arguments"])
         .ok()?;
     let [version] = frames.members(meta?, [VERSION_META]).ok()?;
     let version = HeaderValue::from_str(&text(version?)?).ok()?;
     let named = match method.as_str() {
         "tools/call" | "prompts/get" => name.and_then(text),
         "resources/read" => uri.and_then(text),
+        // By this, servers find the one of them that has it.
+        method if TASK_METHODS.contains(&method) => task.and_then(text),
         _ => None,
     };
     let mut head = Head::new();
@@ -277,6 +279,14 @@ mod tests {
                 pair("mcp-name", "a://b")
             ]
         );
+        for method in TASK_METHODS {
+            let about = json!({"id": 1, "method": method,
+                "params": {"taskId": "t 1", "_meta": {VERSION_META: "2026-07-28"}}});
+            assert_eq!(
+                said(&about, &json!([])).unwrap().unwrap(),
+                [pair("mcp-method", method), pair("mcp-name", "t 1")]
+            );
+        }
         let old = json!({"id": 1, "method": "tools/call", "params": {"name": "x"}});
         assert!(said(&old, &json!([])).is_none());
     }

@@ -169,3 +169,20 @@ fn clients_without_a_handshake_lend_their_meta() {
         assert!(meta.get("progressToken").is_none());
     });
 }
+
+#[test]
+fn so_do_those_that_begin_with_a_call() {
+    with(quick(), None, async |rig| {
+        let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {"sampling": {}}, "progressToken": 1});
+        let line = json!({"id": 0, "method": "tools/call",
+            "params": {"name": "allow", "arguments": {}, "_meta": meta}});
+        rig.client.send(&line.to_string()).await;
+        // A server of two versions would take a request without it for one of an older client.
+        let list = rig.server.json().await;
+        assert_eq!(list["method"], "tools/list");
+        let mut lent = meta.clone();
+        lent.as_object_mut().unwrap().remove("progressToken");
+        assert_eq!(list["params"]["_meta"], lent);
+    });
+}

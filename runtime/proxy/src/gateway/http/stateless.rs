@@ -2,7 +2,7 @@
 
 use super::super::super::denial::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
 use super::super::super::envelope::{FromClient, Id};
-use super::super::super::era::MISSING_CAPABILITY;
+use super::super::super::era::{MISSING_CAPABILITY, TASK_METHODS, TASKS};
 use super::super::super::frame::{FrameReader, text};
 use super::super::hello::VERSIONS;
 use super::super::splice::member;
@@ -68,6 +68,9 @@ pub(super) async fn post(
         Ok(facts) => facts,
         Err(wrong) => return Ok(turned_away(id, &wrong)),
     };
+    if TASK_METHODS.contains(&method) && !facts.knows_tasks() {
+        return Ok(without_tasks(id));
+    }
     if asked.hall.draining.get() {
         let why = "the gateway is about to stop";
         let status = StatusCode::SERVICE_UNAVAILABLE;
@@ -82,7 +85,7 @@ pub(super) async fn post(
     seat.touch();
     match method {
         "server/discover" => Ok(discover(id, &modern)),
-        "subscriptions/listen" => listen(&seat, &modern, id, params).await,
+        "subscriptions/listen" => listen(&seat, &modern, id, params, &facts).await,
         "initialize"
         | "ping"
         | "logging/setLevel"
@@ -101,6 +104,14 @@ fn turned_away(id: &Id<'_>, wrong: &Wrong) -> Answer {
         .then(|| json!({"supported": spoken(), "requested": wrong.version}));
     let body = denial::error(id.raw, wrong.code, &wrong.why, data);
     answers::refusal(StatusCode::BAD_REQUEST, body, &wrong.why)
+}
+
+/// The answer to who asks about tasks and does not say that it knows them.
+fn without_tasks(id: &Id<'_>) -> Answer {
+    let why = format!("the request needs the capability `{TASKS}` among its `extensions`");
+    let data = json!({"requiredCapabilities": {"extensions": {TASKS: {}}}});
+    let body = denial::error(id.raw, MISSING_CAPABILITY, &why, Some(data));
+    answers::refusal(StatusCode::BAD_REQUEST, body, &why)
 }
 
 fn spoken() -> Vec<&'static str> {
@@ -187,6 +198,7 @@ async fn listen(
     modern: &Rc<Modern>,
     id: &Id<'_>,
     params: Option<&[u8]>,
+    facts: &Facts,
 ) -> Stop<Answer> {
     let params: Option<Value> = params.and_then(|raw| serde_json::from_slice(raw).ok());
     let filter = params
@@ -197,6 +209,11 @@ async fn listen(
         let status = StatusCode::OK;
         return Ok(answers::error(status, Some(id.raw), INVALID_PARAMS, why));
     };
+    // Tasks are not listened to here, which the acknowledgement says; but who cannot take
+    // one must hear that.
+    if filter.contains_key("taskIds") && !facts.knows_tasks() {
+        return Ok(without_tasks(id));
+    }
     let Some((receiver, resources)) = modern.subscribe(seat, id.raw, filter) else {
         let why = "too many streams of changes are open";
         let status = StatusCode::TOO_MANY_REQUESTS;
@@ -233,6 +250,12 @@ async fn request(
         let answer = answers::error(StatusCode::OK, Some(id.raw), INVALID_PARAMS, why);
         return Ok(answers::logged(answer));
     };
+    // With a state, what is no reply is one that approves nothing.
+    if state.is_none() && responses.is_some_and(|raw| !are_replies(raw)) {
+        let why = "`inputResponses` has to be an object, and so does each reply in it";
+        let status = StatusCode::OK;
+        return Ok(answers::error(status, Some(id.raw), INVALID_PARAMS, why));
+    }
     if facts.method == "tools/call"
         && let Err(wrong) = repeats_agree(&modern.repeats.borrow(), asked.headers, name, arguments)
     {
@@ -276,7 +299,9 @@ async fn request(
     }
     let inner = modern.next_id();
     let raw = json!(inner).to_string();
-    // Replies to what nobody asked are left out.
+    // Replies to what nobody asked are left out. Those to a task are what such a request
+    // is for.
+    let params = params.filter(|_| facts.method != "tasks/update");
     let replies = params.and_then(|params| {
         let [replies] = frames.members(params, ["inputResponses"]).ok()?;
         member(params, replies?)
@@ -291,6 +316,12 @@ async fn request(
         .holding(asked.hall.ticket(asked.principal));
     seat.say(&line).await;
     Ok(wait(frames, receiver, id).await)
+}
+
+/// Whether these are replies: an object of objects.
+fn are_replies(raw: &[u8]) -> bool {
+    let all: Result<BTreeMap<String, &RawValue>, _> = serde_json::from_slice(raw);
+    all.is_ok_and(|all| all.values().all(|reply| reply.get().starts_with('{')))
 }
 
 /// What makes a request the same request. `None`: the parameters are no object.

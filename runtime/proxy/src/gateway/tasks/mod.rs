@@ -4,14 +4,17 @@
 //! know an id that is not its own. The client gets ids of the gateway's making, and only
 //! those that it got lead to a server. Knows nothing of what tasks bring: that is recorded
 //! before it comes here.
+//!
+//! Both kinds are kept here: those of 2025-11-25, which calls ask for, and those of the
+//! extension of 2026-07-28, which servers make by themselves for clients that can take them.
 
 mod routing;
 
-pub(super) use routing::{Heading, related};
+pub(super) use routing::{EXTENSION, Heading, related};
 
 use super::super::id;
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 /// Tasks that are known at once; the oldest goes first.
@@ -40,10 +43,14 @@ pub(super) enum Tasked {
     No,
     /// A call that asks for one.
     Wanted { tool: String },
+    /// A call that may be answered by one of the extension.
+    Able { tool: String },
     /// Asks how it is, or ends it: the answer describes it.
     Described { own: String },
     /// Asks for its result.
     Fetched,
+    /// Tells it something, in the extension: the answer says nothing of it.
+    Told { own: String },
 }
 
 /// A task, as a server made it.
@@ -59,6 +66,9 @@ pub(super) struct Task {
     tool: String,
     /// What was last heard of it.
     state: Map<String, Value>,
+    /// What it asked for when it was last heard of, by the server's names.
+    asked: BTreeSet<String>,
+    since: Instant,
     until: Instant,
     /// The number of the call that made it, and its progress token: good as long as the task.
     token: Option<(u64, Box<[u8]>)>,
@@ -121,10 +131,7 @@ impl Tasks {
         if let Some((call, _)) = &token {
             self.tokens.insert(*call, number);
         }
-        let ttl = task.get("ttl").and_then(Value::as_f64);
-        let ttl = ttl.map_or(LONGEST, |ttl| {
-            Duration::try_from_secs_f64(ttl / 1000.0).unwrap_or(LONGEST)
-        });
+        let life = life(task.get("ttl").or_else(|| task.get("ttlMs")));
         let task = Task {
             number,
             server,
@@ -132,7 +139,9 @@ impl Tasks {
             shown: shown.clone(),
             tool: tool.to_owned(),
             state: listed(task),
-            until: now + ttl.min(LONGEST),
+            asked: BTreeSet::new(),
+            since: now,
+            until: now + life,
             token,
         };
         self.all.insert(number, task);
@@ -159,12 +168,26 @@ impl Tasks {
         (task.server == server && task.until > now).then(|| token.clone())
     }
 
-    /// Something was heard of a task. Its time stays as it was.
+    /// Whether the task asked for something of that name when it was last heard of.
+    pub(super) fn asks(&self, task: &Task, name: &str) -> bool {
+        let known = self.all.get(&task.number);
+        known.is_some_and(|task| task.asked.contains(name))
+    }
+
+    /// Something was heard of a task. Its time stays as it was, unless the server says
+    /// another, as it may in the extension: counted from the beginning.
     pub(super) fn update(&mut self, server: usize, own: &str, heard: &Value, now: Instant) {
         let number = self.own.get(&(server, own.to_owned()));
         let task = number.and_then(|number| self.all.get_mut(number));
         if let Some(task) = task.filter(|task| task.until > now) {
             task.state.extend(listed(heard));
+            if let Some(ttl) = heard.get("ttlMs") {
+                task.until = task.since + life(Some(ttl));
+            }
+            let asked = heard.get("inputRequests").and_then(Value::as_object);
+            task.asked = asked
+                .map(|asked| asked.keys().cloned().collect())
+                .unwrap_or_default();
         }
     }
 
@@ -218,6 +241,15 @@ impl Tasks {
             }
         }
     }
+}
+
+/// How long a task is known, from what its server says.
+fn life(ttl: Option<&Value>) -> Duration {
+    let given = ttl.and_then(Value::as_f64).map(|ttl| {
+        // What is no time is none at all, or longer than any.
+        Duration::try_from_secs_f64(ttl / 1000.0).unwrap_or(LONGEST)
+    });
+    given.unwrap_or(LONGEST).min(LONGEST)
 }
 
 /// What a list will say of a task. It was recorded when it came.
@@ -301,6 +333,24 @@ mod tests {
         assert_eq!(tasks.find(&long, now), None);
         let sizes = [tasks.all.len(), tasks.shown.len(), tasks.own.len()];
         assert_eq!(sizes, [MAX_TASKS; 3]);
+    }
+
+    #[test]
+    fn tasks_of_the_extension_change_their_time_and_say_what_they_ask_for() {
+        let (mut tasks, now) = (Tasks::default(), Instant::now());
+        let made = json!({"resultType": "task", "taskId": "1", "ttlMs": 1000});
+        let shown = tasks.note((0, "s"), "t", &made, None, now).unwrap();
+        let later = now + Duration::from_secs(2);
+        assert!(tasks.find(&shown, now).is_some());
+        assert_eq!(tasks.find(&shown, later), None);
+        let heard = json!({"taskId": "1", "ttlMs": 3000, "inputRequests": {"who": {}}});
+        tasks.update(0, "1", &heard, now);
+        let task = tasks.find(&shown, later).cloned().unwrap();
+        assert!(tasks.asks(&task, "who") && !tasks.asks(&task, "what"));
+        tasks.update(0, "1", &json!({"taskId": "1", "ttlMs": null}), now);
+        assert!(tasks.find(&shown, now + LONGEST / 2).is_some());
+        assert_eq!(tasks.find(&shown, now + LONGEST), None);
+        assert!(!tasks.asks(&task, "who"));
     }
 
     #[test]

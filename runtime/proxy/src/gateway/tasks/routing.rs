@@ -3,7 +3,9 @@
 
 use super::super::super::denial::{INTERNAL_ERROR, INVALID_PARAMS};
 use super::super::super::envelope::{Id, PassThrough};
-use super::super::super::era::{RELATED_TASK_META, VERSIONS};
+use super::super::super::era::{
+    CAPABILITIES_META, MODERN, RELATED_TASK_META, TASK, TASK_METHODS, VERSIONS, has_tasks,
+};
 use super::super::super::frame::{Frame, FrameReader, Unreadable, text};
 use super::super::super::log::quoted;
 use super::super::super::session::Judge;
@@ -11,9 +13,14 @@ use super::super::from_client::METHOD_NOT_FOUND;
 use super::super::front::{Front, Member};
 use super::super::routes::Request;
 use super::super::splice::{Edit, member};
-use super::Tasked;
+use super::{Task, Tasked};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::time::Instant;
+
+/// What a server that has the extension offers.
+pub(in super::super) const EXTENSION: &str = "extensions/io.modelcontextprotocol~1tasks";
 
 /// Where a message goes that may be about a task.
 #[derive(Clone, Copy, Debug)]
@@ -66,15 +73,32 @@ impl<J: Judge + 'static> Front<J> {
     /// Why this client has no tasks, if so.
     fn why_no_tasks(&self) -> Option<String> {
         let newest = VERSIONS.first().copied().unwrap_or_default();
-        if self.sessionless.get() {
-            return Some(format!(
-                "`task` and `tasks/*` are of version {newest} of the protocol, and the tasks of newer versions do not go through the gateway"
-            ));
-        }
         let version = self.hello.borrow().as_ref().map(|hello| hello.version);
         (version != Some(newest)).then(|| {
             format!("tasks are of version {newest} of the protocol, and the client speaks another")
         })
+    }
+
+    /// What a call of the client has to do with tasks. Servers of the newer version only
+    /// make one for a client that says, with this call, that it can take one.
+    pub(in super::super) fn tasked(
+        &self,
+        frames: &mut FrameReader,
+        meta: Option<&[u8]>,
+        (tool, wanted): (&str, bool),
+    ) -> Tasked {
+        let tool = tool.to_owned();
+        if wanted {
+            return Tasked::Wanted { tool };
+        }
+        let mut declared = || {
+            let [said] = frames.members(meta?, [CAPABILITIES_META]).ok()?;
+            serde_json::from_slice::<Value>(said?).ok()
+        };
+        match self.sessionless.get() && declared().is_some_and(|said| has_tasks(&said)) {
+            true => Tasked::Able { tool },
+            false => Tasked::No,
+        }
     }
 
     /// The id that the other side knows a task by.
@@ -113,7 +137,12 @@ impl<J: Judge + 'static> Front<J> {
         params: Option<&'a [u8]>,
         pass: &'a PassThrough<'_>,
     ) -> Result<(), (i32, String)> {
-        if let Some(why) = self.why_no_tasks() {
+        let newer = self.sessionless.get();
+        if newer && !TASK_METHODS.contains(&method) {
+            let why = format!("version {MODERN} of the protocol has no `{method}`");
+            return Err((METHOD_NOT_FOUND, why));
+        }
+        if let Some(why) = self.why_no_tasks().filter(|_| !newer) {
             return Err((METHOD_NOT_FOUND, why));
         }
         let unread = |why: Unreadable| (INVALID_PARAMS, why.to_string());
@@ -129,8 +158,8 @@ impl<J: Judge + 'static> Front<J> {
             self.answer(id.raw, page.to_string().as_bytes());
             return Ok(());
         }
-        let [raw, meta] = frames
-            .members(params, ["taskId", "_meta"])
+        let [raw, meta, responses] = frames
+            .members(params, ["taskId", "_meta", "inputResponses"])
             .map_err(unread)?;
         let named = raw.and_then(|raw| Some((raw, text(raw)?)));
         let Some((raw, shown)) = named else {
@@ -146,22 +175,47 @@ impl<J: Judge + 'static> Front<J> {
         };
         let failed = |why: String| (INTERNAL_ERROR, why);
         let member = self.member(task.server).map_err(failed)?;
-        if method == "tasks/cancel" && !member.offers("tasks/cancel") {
+        if !newer && method == "tasks/cancel" && !member.offers("tasks/cancel") {
             let name = quoted(&member.name, 200);
             let why = format!("the server {name} does not cancel tasks");
             return Err((METHOD_NOT_FOUND, why));
         }
         let tasked = match method {
             "tasks/result" => Tasked::Fetched,
+            "tasks/update" | "tasks/cancel" if newer => Tasked::Told {
+                own: task.own.clone(),
+            },
             _ => Tasked::Described {
                 own: task.own.clone(),
             },
         };
-        let edits = vec![(raw, json!(task.own).to_string().into_bytes())];
+        let mut edits = vec![(raw, json!(task.own).to_string().into_bytes())];
+        if method == "tasks/update" {
+            let asked = self.replies(&task, responses);
+            edits.push(asked.map_err(|why| (INVALID_PARAMS, why))?);
+        }
         let line = pass.bytes();
         // Slices of the parameters are slices of the line.
         self.forward(frames, id, (member, tasked), line, meta, edits)
             .map_err(failed)
+    }
+
+    /// What a task is told: what it asked for when the client last looked. Replies to what
+    /// nobody asked are left out; the others are as they were spelled.
+    fn replies<'a>(&self, task: &Task, responses: Option<&'a [u8]>) -> Result<Edit<'a>, String> {
+        let read = |raw: &'a [u8]| {
+            let all: BTreeMap<String, &RawValue> = serde_json::from_slice(raw).ok()?;
+            Some((raw, all))
+        };
+        let Some((raw, all)) = responses.and_then(read) else {
+            return Err("`tasks/update` needs `inputResponses`, an object".to_owned());
+        };
+        let tasks = self.tasks.borrow();
+        let asked = all.iter().filter(|(name, _)| tasks.asks(task, name));
+        let asked: Vec<String> = asked
+            .map(|(name, response)| format!("{}:{response}", json!(name)))
+            .collect();
+        Ok((raw, format!("{{{}}}", asked.join(",")).into_bytes()))
     }
 
     /// What has to change in a server's answer with regard to tasks; or why the client must
@@ -179,7 +233,10 @@ impl<J: Judge + 'static> Front<J> {
             return Ok(Vec::new());
         };
         let unread = |why: Unreadable| format!("the server's answer cannot be read: {why}");
-        let [task, id] = frames.members(result, ["task", "taskId"]).map_err(unread)?;
+        let [task, id, kind] = frames
+            .members(result, ["task", "taskId", "resultType"])
+            .map_err(unread)?;
+        let is_task = kind.and_then(text).as_deref() == Some(TASK);
         let now = Instant::now();
         let read = |raw: &[u8]| serde_json::from_slice::<Value>(raw).unwrap_or_default();
         let mut edits = Vec::new();
@@ -195,6 +252,21 @@ impl<J: Judge + 'static> Front<J> {
                 let mut tasks = self.tasks.borrow_mut();
                 let shown = tasks.note(whose, tool, &read(task), token, now)?;
                 edits.extend(raw.map(|raw| (raw, json!(shown).to_string().into_bytes())));
+            }
+            (Tasked::Able { tool }, _, id) if is_task => {
+                if !member.offers(EXTENSION) {
+                    return Err("the server's answer is of a kind that is not known".to_owned());
+                }
+                let whose = (member.index, member.name.as_str());
+                let mut tasks = self.tasks.borrow_mut();
+                let shown = tasks.note(whose, tool, &read(result), None, now)?;
+                edits.extend(id.map(|raw| (raw, json!(shown).to_string().into_bytes())));
+            }
+            (Tasked::Told { own }, _, Some(raw)) if text(raw).as_ref() == Some(own) => {
+                let tasks = self.tasks.borrow();
+                let shown = tasks.shown(member.index, own, now);
+                let shown = shown.ok_or("the task is not known any more")?;
+                edits.push((raw, json!(shown).to_string().into_bytes()));
             }
             (Tasked::Described { own }, _, id) => {
                 let raw = id.filter(|raw| text(raw).as_ref() == Some(own));

@@ -282,3 +282,89 @@ fn who_asks_nothing_and_does_not_answer_is_not_asked_for_ever() {
         assert!(answer.contains("without asking for anything"), "{answer}");
     });
 }
+
+#[test]
+fn a_task_is_for_who_said_so_with_the_request() {
+    run(async || {
+        let (mut client, mut server) = newer().await;
+        let able = |more: Value| {
+            let mut capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+            capabilities
+                .as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            json!({format!("{META}clientCapabilities"): capabilities})
+        };
+        let task = json!({"resultType": "task", "taskId": "1", "status": "working"});
+        let ask = |method: &str, meta: Value| {
+            json!({"jsonrpc": "2.0", "id": 1, "method": method,
+                "params": {"name": "t", "taskId": "1", "_meta": meta}})
+        };
+        for (method, meta, passes) in [
+            ("tools/call", able(json!({})), true),
+            ("tools/call", json!({}), false),
+            // What other requests come to is never a task.
+            ("prompts/get", able(json!({})), false),
+            ("tasks/get", able(json!({})), false),
+        ] {
+            client.send(&ask(method, meta)).await;
+            let request = server.json().await;
+            reply(&mut server, &request, "result", &task).await;
+            let answer = client.json().await;
+            assert_eq!(answer["result"] == task, passes, "{method}: {answer}");
+            assert_eq!(answer["error"]["code"] == -32603, !passes);
+        }
+        // What a task asks for is held against what its client can do.
+        let asks = json!({"resultType": "complete", "taskId": "1", "status": "input_required",
+            "inputRequests": {"a": elicit("?")}});
+        let mut forgetful = asks.clone();
+        forgetful.as_object_mut().unwrap().remove("resultType");
+        for (asks, more, passes) in [
+            (&asks, json!({"elicitation": {}}), true),
+            (&asks, json!({}), false),
+            (&forgetful, json!({}), false),
+        ] {
+            client.send(&ask("tasks/get", able(more))).await;
+            let request = server.json().await;
+            reply(&mut server, &request, "result", asks).await;
+            let answer = client.json().await;
+            assert_eq!(answer["result"] == *asks, passes, "{answer}");
+        }
+        // Nobody listens to tasks.
+        server
+            .send(r#"{"jsonrpc":"2.0","method":"notifications/tasks","params":{"taskId":"1"}}"#)
+            .await;
+        client.silence().await;
+    });
+}
+
+#[test]
+fn a_client_with_an_introduction_has_no_tasks_of_this_version() {
+    run(async || {
+        let (mut client, mut server, _) = begin(Order::OlderFirst);
+        client.send(&hello()).await;
+        let hello = server.json().await;
+        let refused =
+            json!({"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"]}});
+        reply(&mut server, &hello, "error", &refused).await;
+        let discover = server.json().await;
+        let mut found = discovered();
+        found["capabilities"]["extensions"] = json!({"io.modelcontextprotocol/tasks": {}});
+        reply(&mut server, &discover, "result", &found).await;
+        let introduced = client.json().await;
+        let extensions = &introduced["result"]["capabilities"]["extensions"];
+        assert_eq!(*extensions, json!({}), "{introduced}");
+        let capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+        let meta = json!({format!("{META}clientCapabilities"): capabilities});
+        client
+            .send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": {"name": "t", "_meta": meta}}))
+            .await;
+        let request = server.json().await;
+        let said = &request["params"]["_meta"][format!("{META}clientCapabilities")];
+        assert_eq!(said["extensions"], json!({}), "{request}");
+        let task = json!({"resultType": "task", "taskId": "1", "status": "working"});
+        reply(&mut server, &request, "result", &task).await;
+        assert_eq!(client.json().await["error"]["code"], -32603);
+    });
+}

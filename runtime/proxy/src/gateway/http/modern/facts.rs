@@ -6,8 +6,8 @@
 
 use super::super::super::super::denial::INVALID_PARAMS;
 use super::super::super::super::era::{
-    CAPABILITIES_META, CLIENT_META, HEADER_MISMATCH, LEVEL_META, MODERN, ROUNDS,
-    UNSUPPORTED_VERSION, VERSION_META,
+    CAPABILITIES_META, CLIENT_META, HEADER_MISMATCH, LEVEL_META, MODERN, ROUNDS, TASK_ABLE,
+    TASK_METHODS, UNSUPPORTED_VERSION, VERSION_META, has_tasks,
 };
 use super::super::super::super::frame::{FrameReader, text};
 use super::super::guard::only;
@@ -86,8 +86,8 @@ impl Facts {
             version: None,
         };
         let params = params.unwrap_or(b"{}");
-        let [meta, name, uri] = frames
-            .members(params, ["_meta", "name", "uri"])
+        let [meta, name, uri, task] = frames
+            .members(params, ["_meta", "name", "uri", "taskId"])
             .map_err(|why| unread(why.to_string()))?;
         let [version, capabilities, client, level, conversation] = frames
             .members(
@@ -121,6 +121,9 @@ impl Facts {
                 agree(headers, &NAME, name.and_then(text).as_deref(), true)?;
             }
             "resources/read" => agree(headers, &NAME, uri.and_then(text).as_deref(), true)?,
+            method if TASK_METHODS.contains(&method) => {
+                agree(headers, &NAME, task.and_then(text).as_deref(), true)?;
+            }
             _ => {}
         }
         let json = |raw: Option<&[u8]>| raw.and_then(|raw| serde_json::from_slice(raw).ok());
@@ -167,6 +170,16 @@ impl Facts {
             _ => return false,
         };
         self.takes_rounds() && self.capabilities.get(needed).is_some_and(Value::is_object)
+    }
+
+    /// Whether the client knows tasks.
+    pub(in super::super) fn knows_tasks(&self) -> bool {
+        has_tasks(&self.capabilities)
+    }
+
+    /// Whether the answer may be a task.
+    pub(super) fn takes_task(&self) -> bool {
+        self.method == TASK_ABLE && self.knows_tasks()
     }
 
     /// Whether the answer may be a question.
@@ -289,6 +302,16 @@ mod tests {
                 Err(HEADER_MISMATCH),
                 "{method} {name}"
             );
+        }
+        let task = format!(r#"{{"taskId":"one__1",{meta}}}"#);
+        for (name, fits) in [("one__1", true), ("one__2", false)] {
+            let pairs = [
+                ("mcp-protocol-version", MODERN),
+                ("mcp-method", "tasks/get"),
+                ("mcp-name", name),
+            ];
+            assert_eq!(read(&pairs, "tasks/get", &task).is_ok(), fits);
+            assert!(read(&pairs[..2], "tasks/get", &task).is_err());
         }
         let list = format!("{{{meta}}}");
         let two = [

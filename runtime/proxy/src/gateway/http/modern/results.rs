@@ -1,7 +1,7 @@
 //! What results of the protocol without sessions have that earlier ones do not.
 
 use super::super::super::super::denial;
-use super::super::super::super::era::COMPLETE;
+use super::super::super::super::era::{COMPLETE, TASK};
 use super::super::super::super::frame::{FrameReader, text};
 use super::facts::Facts;
 use crate::gateway::splice::splice;
@@ -13,6 +13,7 @@ pub(super) fn answer(
     line: &[u8],
     id: &[u8],
     facts: &Facts,
+    takes_task: bool,
 ) -> Option<Vec<u8>> {
     let frame = frames.read(line).ok()?;
     let raw_id = frame.id?;
@@ -20,7 +21,12 @@ pub(super) fn answer(
         return splice(line, vec![(raw_id, id.to_vec())]);
     };
     let [kind] = frames.members(result, ["resultType"]).unwrap_or_default();
-    if kind.is_some_and(|kind| text(kind).as_deref() != Some(COMPLETE)) {
+    let known = |kind: &[u8]| match text(kind).as_deref() {
+        Some(COMPLETE) => true,
+        Some(TASK) => takes_task,
+        _ => false,
+    };
+    if kind.is_some_and(|kind| !known(kind)) {
         // What servers ask for comes as requests of theirs, never as a result.
         let why = "the server's answer is of a kind that is not known";
         return Some(denial::error(id, denial::INTERNAL_ERROR, why, None));
@@ -131,7 +137,9 @@ mod tests {
         };
         let mut frames = FrameReader::new(1 << 20);
         let mut given = |line: &str, method: &str| -> Value {
-            let line = answer(&mut frames, line.as_bytes(), b"\"mine\"", &facts(method)).unwrap();
+            let tasks = method == "tasks";
+            let facts = facts(method);
+            let line = answer(&mut frames, line.as_bytes(), b"\"mine\"", &facts, tasks).unwrap();
             serde_json::from_slice(&line).unwrap()
         };
         let call = given(
@@ -156,6 +164,11 @@ mod tests {
             let other = given(&line, "tools/call");
             assert_eq!(other["error"]["code"], -32603, "{other}");
         }
+        let task = given(
+            r#"{"id":"m1","result":{"resultType":"task","taskId":"a"}}"#,
+            "tasks",
+        );
+        assert_eq!(task["result"]["taskId"], "a");
         let error = given(
             r#"{"id":"m1","error":{"code":1,"message":"x"}}"#,
             "tools/list",

@@ -42,6 +42,8 @@ struct Open {
     id: Vec<u8>,
     token: Option<Vec<u8>>,
     facts: Rc<Facts>,
+    /// Its client said that it takes a task for an answer; when it was first made.
+    takes_task: bool,
     digest: [u8; 32],
     /// Counts the requests, to tell which is the newest.
     number: u64,
@@ -175,6 +177,7 @@ impl Modern {
             state: None,
             id: id.to_vec(),
             token: token.map(<[u8]>::to_vec),
+            takes_task: facts.takes_task(),
             facts: Rc::new(facts),
             digest,
             number: self.count.get(),
@@ -392,7 +395,8 @@ impl Modern {
         let Some(open) = self.open.borrow_mut().remove(key) else {
             return;
         };
-        let Some(answer) = results::answer(frames, line, &open.id, &open.facts) else {
+        let Some(answer) = results::answer(frames, line, &open.id, &open.facts, open.takes_task)
+        else {
             return;
         };
         if open.facts.method == "tools/list"
