@@ -522,7 +522,8 @@ pub struct BenchArgs {
 
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
-    /// The code, for example B0201; without one, all codes are listed
+    /// The code of a diagnostic, for example B0201, or of a verdict, for example rule.default;
+    /// without one, those of diagnostics are listed
     pub code: Option<String>,
 }
 

@@ -5,13 +5,16 @@
 
 Each round starts, one after the other, `true` (what starting any process costs here), the
 hook before a tool with a compiled plan, the same with the policy's text, and the hook with
-a memory that earlier uses filled, for a command with nothing to look up and for one with a host. Prints the median and the 99th percentile in milliseconds.
+a memory that earlier uses filled, for a command with nothing to look up and for one with a host. The
+binary is copied first, as installing it does: a file as a linker leaves it starts up to a quarter slower here. Prints
+the median and the 99th percentile in milliseconds.
 """
 
 import argparse
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -39,8 +42,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=200, help="[default: 200]")
     parser.add_argument("--outputs", type=int, default=500, help="outputs of 2 KB in the memory [default: 500]")
     options = parser.parse_args()
-    bouncer = str(options.bouncer.resolve())
     with tempfile.TemporaryDirectory() as home:
+        bouncer = shutil.copy(options.bouncer, home)
         env = os.environ | {"HOME": home}
         policy = str(ROOT / "examples" / "hook.yaml")
         plan = str(pathlib.Path(home) / "hook.plan")
@@ -56,6 +59,7 @@ def main() -> None:
             f"plan, {options.outputs} outputs of 2 KB remembered": (by_plan, event("full"), b"allow"),
             "the same, a host to look up in them": (by_plan, event("full", "curl https://status.example/x"), b"ask"),
             "policy text": ([bouncer, "hook", "plain", "--policy", policy], event("new"), b"allow"),
+            "the built-in policy": ([bouncer, "hook", "plain"], event("new"), b"allow"),
         }
         times: dict[str, list[float]] = {name: [] for name in cases}
         for _ in range(options.rounds):

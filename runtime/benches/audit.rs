@@ -23,6 +23,7 @@ fn entry(arguments: &[u8]) -> Entry<'_> {
         call: 1,
         server: Some("mail"),
         tool: Some("send_email"),
+        judged_as: None,
         arguments: Arguments::Json(arguments),
         verdict: Verdict::Allow,
         contract: Stage::Default,

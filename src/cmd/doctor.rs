@@ -354,7 +354,7 @@ fn hooks(said: &mut Said, places: &Places) {
             .filter_map(|path| std::fs::read_to_string(path).ok());
         let calls = texts.filter_map(|text| serde_json::from_str::<Value>(&text).ok());
         let calls: Vec<Value> = calls.collect();
-        let ours = |event: &str| -> Vec<(String, bool)> {
+        let ours = |event: &str| -> Vec<(String, String)> {
             let all = calls.iter().flat_map(|settings| commands(settings, event));
             all.filter(|(command, _)| command.contains("bouncer") && command.contains(" hook "))
                 .collect()
@@ -368,20 +368,57 @@ fn hooks(said: &mut Said, places: &Places) {
                 Mark::Gap,
                 format!("{client}: a hook is there, and `disableAllHooks` switches it off"),
             ),
-            Some((command, all)) => match unusable(command, form) {
+            Some((command, _)) => match unusable(command, form) {
                 Some(why) => said.add(Mark::Gap, format!("{client}: its hook does not guard: {why}")),
-                None if event == "PreToolUse" && ours("PostToolUse").is_empty() => said.add(
-                    Mark::Look,
-                    format!("{client}: a hook guards its tools, and none remembers what they read (`PostToolUse`), so that nothing is known to come from there"),
-                ),
-                None if !all => said.add(Mark::Look, format!("{client}: a hook guards some of its tools; its `matcher` leaves others out")),
-                None => said.add(Mark::Good, format!("{client}: a hook guards its shell, its files and its fetching")),
+                None => called_for(said, client, event, &before, &ours("PostToolUse")),
             },
             None => said.add(
                 Mark::Gap,
                 format!("{client}: no hook guards its own shell, files and fetching; `bouncer help hook` and docs/hook.md say how"),
             ),
         }
+    }
+}
+
+/// What hooks that work are called for, and what they are not.
+fn called_for(
+    said: &mut Said,
+    client: &str,
+    event: &str,
+    before: &[(String, String)],
+    after: &[(String, String)],
+) {
+    let left_out = if client == "Claude Code" {
+        unmatched(before)
+    } else {
+        Vec::new()
+    };
+    let changes = ["Bash", "Write", "Edit"];
+    let all = |(_, matcher): &(String, String)| matches!(matcher.as_str(), "" | "*" | ".*");
+    if left_out.iter().any(|tool| changes.contains(tool)) {
+        said.add(
+            Mark::Gap,
+            format!(
+                "{client}: a hook is not called for {}: its `matcher` should be `*`",
+                left_out.join(", ")
+            ),
+        );
+    } else if !left_out.is_empty() || !before.iter().any(all) {
+        said.add(
+            Mark::Look,
+            format!("{client}: a hook guards some of its tools; its `matcher` leaves others out"),
+        );
+    } else {
+        said.add(
+            Mark::Good,
+            format!("{client}: a hook guards its shell, its files and its fetching"),
+        );
+    }
+    if event == "PreToolUse" && after.is_empty() {
+        said.add(
+            Mark::Look,
+            format!("{client}: no hook remembers what its tools read (`PostToolUse`), so that nothing is known to come from there"),
+        );
     }
 }
 
@@ -415,14 +452,30 @@ fn unusable(command: &str, form: &str) -> Option<String> {
         ["--policy" | "--plan", file] => Some(*file),
         _ => None,
     });
-    let mut missing = files.filter(|file| file.starts_with('/') && !Path::new(file).is_file());
-    missing
-        .next()
-        .map(|file| format!("there is no file `{}`", escape(file)))
+    // A client may start its hooks in another directory, but mostly does so here.
+    let mut missing = files.filter(|file| !file.contains(['$', '~']) && !Path::new(file).is_file());
+    missing.next().map(|file| {
+        format!(
+            "there is no file `{}`, so it blocks everything",
+            escape(file)
+        )
+    })
 }
 
-/// The commands of an event's hooks, and whether they are called for every tool.
-fn commands(settings: &Value, event: &str) -> Vec<(String, bool)> {
+/// Claude Code's own tools that a hook should be called for.
+const OWN_TOOLS: [&str; 6] = ["Bash", "Write", "Edit", "NotebookEdit", "Read", "WebFetch"];
+
+/// Which of them no hook's matcher names. An expression beyond a list of names is not read.
+fn unmatched(hooks: &[(String, String)]) -> Vec<&'static str> {
+    let names = |tool: &str| {
+        let mut all = hooks.iter().flat_map(|(_, matcher)| matcher.split('|'));
+        all.any(|name| matches!(name.trim(), "" | "*" | ".*") || name.trim() == tool)
+    };
+    OWN_TOOLS.into_iter().filter(|tool| !names(tool)).collect()
+}
+
+/// The commands of an event's hooks, with the tools that they are called for.
+fn commands(settings: &Value, event: &str) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let groups = settings
         .get("hooks")
@@ -430,7 +483,6 @@ fn commands(settings: &Value, event: &str) -> Vec<(String, bool)> {
         .and_then(Value::as_array);
     for group in groups.into_iter().flatten() {
         let matcher = group.get("matcher").and_then(Value::as_str).unwrap_or("*");
-        let all = matches!(matcher, "" | "*" | ".*");
         let inner = group
             .get("hooks")
             .and_then(Value::as_array)
@@ -438,7 +490,7 @@ fn commands(settings: &Value, event: &str) -> Vec<(String, bool)> {
             .flatten();
         for hook in inner.chain([group]) {
             if let Some(command) = hook.get("command").and_then(Value::as_str) {
-                out.push((command.to_owned(), all));
+                out.push((command.to_owned(), matcher.to_owned()));
             }
         }
     }

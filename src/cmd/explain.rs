@@ -1,8 +1,9 @@
-//! `bouncer explain`: what a diagnostic's code means.
+//! `bouncer explain`: what a diagnostic's code means, or a verdict's.
 
 use crate::cli::ExplainArgs;
 use crate::output::{Failure, Outcome};
 use bouncer_compiler::diagnostic;
+use bouncer_runtime::gate::explain_verdict;
 use std::io::Write;
 
 /// Runs the command.
@@ -20,8 +21,15 @@ pub fn run(args: &ExplainArgs) -> Outcome {
             writeln!(stdout, "{page}")?;
             Ok(0)
         }
-        None => Err(Failure::Message(format!(
-            "there is no code `{code}`; `bouncer explain` lists all"
-        ))),
+        // A word from a log.
+        None => match explain_verdict(code) {
+            Some(text) => {
+                writeln!(stdout, "{code}\n\n{text}")?;
+                Ok(0)
+            }
+            None => Err(Failure::Message(format!(
+                "there is no code `{code}`; `bouncer explain` lists those of diagnostics, docs/operations.md those of verdicts"
+            ))),
+        },
     }
 }

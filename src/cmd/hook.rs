@@ -120,6 +120,8 @@ fn remember(args: &HookArgs, event: &Event) -> Result<Answer, Failure> {
 
 /// What one call was found to be.
 struct Finding {
+    /// The tool of the policy that was judged.
+    judged_as: Option<String>,
     verdict: Verdict,
     stage: Stage,
     code: &'static str,
@@ -212,6 +214,7 @@ fn judge(
     let used = held.used()?;
     if let Err(error) = validate_object(&event.input, &limits, &mut scratch) {
         let malformed = Finding {
+            judged_as: None,
             verdict: Verdict::Deny,
             stage: Stage::Malformed,
             code: "malformed",
@@ -303,6 +306,7 @@ fn judge(
             .is_none_or(|worst| worst.verdict < Verdict::Ask)
     {
         let unread = Finding {
+            judged_as: None,
             verdict: Verdict::Ask,
             stage: Stage::Default,
             code: "hook.unread",
@@ -320,7 +324,9 @@ fn one(gate: &Gate, conversation: &mut Conversation, action: &Action) -> Finding
     let call = Call::hypothetical(action.server.as_deref(), &action.tool, Some(&action.args));
     let decision: Decision<'_> = gate.decide(conversation, &call, Try::First, NOW_MS);
     let reason = decision.reason();
+    let own = action.server.as_deref() == Some(SERVER);
     Finding {
+        judged_as: own.then(|| format!("{SERVER}__{}", action.tool)),
         verdict: decision.verdict(),
         stage: decision.stage(),
         code: decision.code(),
@@ -373,6 +379,7 @@ fn log(
         call,
         server,
         tool: Some(&event.tool),
+        judged_as: finding.judged_as.as_deref(),
         arguments,
         verdict: finding.verdict,
         contract: finding.stage,

@@ -49,6 +49,7 @@ fn write(path: &Path, options: &Options, calls: std::ops::Range<u64>) {
                 call,
                 server: Some("s"),
                 tool: Some(if call % 2 == 0 { "even" } else { "odd" }),
+                judged_as: None,
                 arguments: Arguments::Json(text.as_bytes()),
                 verdict: Verdict::Deny,
                 contract: Stage::Rule,

@@ -38,6 +38,7 @@ fn write(log: &Path, conversation: &str, calls: &[(&str, Verdict)]) {
                 call,
                 server: Some("mail"),
                 tool: Some(tool),
+                judged_as: None,
                 arguments: Arguments::Json(b"{}"),
                 verdict: *verdict,
                 contract: if allowed { Stage::Default } else { Stage::Rule },

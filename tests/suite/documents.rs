@@ -105,3 +105,31 @@ fn the_seeds_of_the_plan_loader_are_plans_of_this_layout() {
     }
     assert!(loaded >= 5, "{loaded} seeds");
 }
+
+/// What a log says can be looked up: the page and `explain` have every code that a verdict
+/// in the corpus has, and the same texts.
+#[test]
+fn the_codes_of_verdicts_are_explained() {
+    let page = read("docs/operations.md");
+    for (code, text) in bouncer_runtime::gate::VERDICT_CODES {
+        assert!(page.contains(&format!("| `{code}` | {text} |")), "{code}");
+        let output = bouncer().args(["explain", code]).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            output.status.success() && said.contains(text),
+            "{code}: {said}"
+        );
+    }
+    let source = read("runtime/src/gate/decision.rs");
+    let codes = source.split("fn code(").nth(1).unwrap();
+    let codes = codes.split("\n    }\n").next().unwrap();
+    let mut seen = 0;
+    for code in codes.split('"').skip(1).step_by(2) {
+        assert!(
+            bouncer_runtime::gate::explain_verdict(code).is_some(),
+            "{code}"
+        );
+        seen += 1;
+    }
+    assert!(seen >= 15, "{seen}");
+}

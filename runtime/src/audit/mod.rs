@@ -99,6 +99,9 @@ pub struct Entry<'a> {
     pub server: Option<&'a str>,
     /// The tool, where one could be read.
     pub tool: Option<&'a str>,
+    /// What the policy calls the tool that decided, where that is another: a hook judges
+    /// one tool of a client as several.
+    pub judged_as: Option<&'a str>,
     /// The arguments, or what stood in their place.
     pub arguments: Arguments<'a>,
     /// The verdict.
@@ -159,6 +162,8 @@ struct Head<'a> {
     call: u64,
     server: Option<&'a str>,
     tool: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judged_as: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -270,6 +275,7 @@ impl Audit {
             call: entry.call,
             server: entry.server,
             tool: entry.tool,
+            judged_as: entry.judged_as,
         };
         let tail = Tail {
             verdict: entry.verdict.name(),

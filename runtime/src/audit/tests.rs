@@ -6,6 +6,7 @@ pub(super) fn entry(arguments: Arguments<'_>) -> Entry<'_> {
         call: 3,
         server: Some("mail"),
         tool: Some("send\n\"x\""),
+        judged_as: None,
         arguments,
         verdict: Verdict::Deny,
         contract: Stage::SinkGate,

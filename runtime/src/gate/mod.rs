@@ -4,6 +4,7 @@ mod approvals;
 mod budget;
 mod call;
 mod carried;
+mod codes;
 mod conversation;
 mod decide;
 mod decision;
@@ -23,6 +24,7 @@ mod tool;
 mod walk;
 
 pub use call::{Call, CallError, CallMessage};
+pub use codes::{VERDICT_CODES, explain_verdict};
 pub use conversation::{Conversation, DEFAULT_PROVENANCE_LIMIT};
 pub use decision::{Approvable, Decision, Permit, Position, Question};
 pub use grounds::{Grounds, Seen};

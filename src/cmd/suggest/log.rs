@@ -24,6 +24,7 @@ pub(super) fn told(path: &Path, tools: &[ListedTool]) -> Result<String, Failure>
         })
     };
     let mut asked = Counts::new();
+    let mut others = Counts::new();
     let mut denied = Counts::new();
     for line in text.lines() {
         let Ok(line) = serde_json::from_str::<Value>(line) else {
@@ -42,6 +43,10 @@ pub(super) fn told(path: &Path, tools: &[ListedTool]) -> Result<String, Failure>
             ("sink_gate.unproven" | "sink_gate.observed", Some(to)) => {
                 *asked.entry((full, to.to_owned())).or_default() += 1;
             }
+            (_, _) if get("verdict") == Some("ask") => {
+                let reason = get("reason").unwrap_or_default().to_owned();
+                *others.entry((full, reason)).or_default() += 1;
+            }
             (_, _) if get("verdict") == Some("deny") => {
                 let reason = get("reason").unwrap_or_default().to_owned();
                 *denied.entry((full, reason)).or_default() += 1;
@@ -54,6 +59,11 @@ pub(super) fn told(path: &Path, tools: &[ListedTool]) -> Result<String, Failure>
         &mut out,
         "Asked about in the log. Those that you know belong in `trusted_destinations`:",
         &asked,
+    );
+    list(
+        &mut out,
+        "Asked about in the log, for what the policy says. What you always approve wants a rule:",
+        &others,
     );
     list(&mut out, "Denied in the log, or would have been:", &denied);
     Ok(out)

@@ -14,6 +14,7 @@ struct Line {
     call: Option<u64>,
     server: Option<String>,
     tool: Option<String>,
+    judged_as: Option<String>,
     verdict: String,
     contract: String,
     code: String,
@@ -76,7 +77,10 @@ pub(super) fn explain(
     let changes = changes::in_words(
         &line.code,
         &line.verdict,
-        line.tool.as_deref().unwrap_or_default(),
+        line.judged_as
+            .as_deref()
+            .or(line.tool.as_deref())
+            .unwrap_or_default(),
         line.at.as_deref(),
         line.grounds.as_ref(),
     );

@@ -134,6 +134,15 @@ fn a_scripted_session_of_an_agent_with_a_shell() {
         (&json!("deny"), &json!("send_email"))
     );
     assert_eq!(last["grounds"]["seen"]["tool"], "read", "{last}");
+
+    // What would change a verdict is said of the contract that decided.
+    assert_eq!(bash(exfiltrate), "deny");
+    let log = place.dir.join("home/.bouncer/audit.jsonl");
+    let (_, said, _) = place.run(&["why", "--audit", log.to_str().unwrap()]);
+    assert!(
+        said.contains("`trusted_destinations` of \"agent__send\""),
+        "{said}"
+    );
 }
 
 /// The exit code of a hook with arguments of its own, and what it says.

@@ -109,7 +109,7 @@ fn the_doctor_finds_the_gaps() {
         "{stdout}"
     );
     for (command, more, said) in [
-        (good.as_str(), "", "none remembers what they read"),
+        (good.as_str(), "", "no hook remembers what its tools read"),
         (
             &format!("{here} hook codex"),
             after,
@@ -125,10 +125,33 @@ fn the_doctor_finds_the_gaps() {
             after,
             "there is no file `/nonexistent.yaml`",
         ),
+        (
+            &format!("{good} --policy nonexistent.yaml"),
+            after,
+            "there is no file `nonexistent.yaml`",
+        ),
     ] {
         let stdout = settings(command, more);
         assert!(stdout.contains(said), "{said}: {stdout}");
     }
+    let narrow = |matcher: &str| {
+        let hook = format!(
+            r#"[{{"matcher": "{matcher}", "hooks": [{{"type": "command", "command": "{good}"}}]}}]"#
+        );
+        place.write(
+            "home/.claude/settings.json",
+            &format!(r#"{{"hooks": {{"PreToolUse": {hook}}}}}"#),
+        );
+        place.run(&["doctor"]).1
+    };
+    let stdout = narrow("Write|Edit|Read");
+    assert!(
+        stdout.contains("a hook is not called for Bash, NotebookEdit, WebFetch"),
+        "{stdout}"
+    );
+    assert!(stdout.contains("no hook remembers"), "{stdout}");
+    let stdout = narrow("Bash|Write|Edit|NotebookEdit|Read|WebFetch");
+    assert!(stdout.contains("leaves others out"), "{stdout}");
     settings(&good, after);
     let (code, stdout, _) = place.run(&["doctor"]);
     assert!(

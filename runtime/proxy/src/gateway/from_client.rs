@@ -159,7 +159,7 @@ impl<J: Judge + 'static> Front<J> {
         let name = quoted(&member.name, 200);
         let why = match member.state.get() {
             State::Down => format!("the server {name} does not run at the moment"),
-            _ => format!("the server {name} is still starting"),
+            _ => format!("the server {name} is still starting; try again in a few seconds"),
         };
         Some((member, why))
     }
