@@ -633,3 +633,22 @@ fn options_that_cannot_be_meant_are_refused() {
     let (_, stderr) = run(&["check", "--policy", "r.yaml", "--tool", "query"]);
     assert!(stderr.contains("no server name is given"), "{stderr}");
 }
+
+/// A program that nobody listens to did not do what it was asked to.
+#[test]
+fn a_closed_pipe_is_no_success() {
+    let dir = tempfile::tempdir().unwrap();
+    let policy = dir.path().join("p.yaml");
+    std::fs::write(&policy, "version: 1\ntools: { t: { max_calls: 0 } }\n").unwrap();
+    let policy = policy.to_str().unwrap();
+    for args in [
+        &["check", "--policy", policy, "--tool", "t", "--args", "{}"][..],
+        &["diff", policy, policy],
+        &["explain"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = bouncer().args(args).stdout(writer).output().unwrap();
+        assert_eq!(output.status.code(), Some(141), "{args:?}");
+    }
+}

@@ -345,6 +345,7 @@ mod tests {
             call: 1,
             server: Some("s\"x\n"),
             tool: Some(tool),
+            judged_as: None,
             arguments: Arguments::Absent,
             verdict: Verdict::Deny,
             contract: Stage::Rule,
