@@ -133,3 +133,42 @@ fn the_codes_of_verdicts_are_explained() {
     }
     assert!(seen >= 15, "{seen}");
 }
+
+/// The plans that the documents compile are those that they show.
+#[test]
+fn what_compile_prints_is_what_the_documents_show() {
+    let dir = tempfile::tempdir().unwrap();
+    let readme = read("README.md");
+    let (_, first) = policies(&readme).into_iter().next().unwrap();
+    std::fs::write(dir.path().join("policy.yaml"), first).unwrap();
+    let recipes = read("docs/recipes.md");
+    for (name, head) in [
+        ("mail", "## Mail"),
+        ("files", "## Files"),
+        ("db", "## Database"),
+        ("web", "## Web"),
+    ] {
+        let section = recipes.split(head).nth(1).unwrap();
+        let (_, text) = policies(section).into_iter().next().unwrap();
+        std::fs::write(dir.path().join(format!("{name}.yaml")), text).unwrap();
+    }
+    for (page, files, plan) in [
+        (&readme, &["policy.yaml"][..], "policy.plan"),
+        (
+            &recipes,
+            &["mail.yaml", "files.yaml", "db.yaml", "web.yaml"],
+            "all.plan",
+        ),
+    ] {
+        let mut command = bouncer();
+        command.current_dir(dir.path()).arg("compile").args(files);
+        let output = command.args(["-o", plan]).output().unwrap();
+        let said =
+            String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+        let line = said
+            .lines()
+            .find(|line| line.starts_with("compiled "))
+            .unwrap();
+        assert!(page.contains(line), "{line}");
+    }
+}
