@@ -70,7 +70,7 @@ pub fn schema() -> Value {
             "path": { "type": "string", "minLength": 1, "pattern": "\\S" },
             "rate": {
                 "type": "string",
-                "pattern": "^[1-9][0-9]*\\s*/\\s*(s|sec|min|h|hour|day)$",
+                "pattern": "^([1-9][0-9]{0,4}|100000)\\s*/\\s*(s|sec|min|h|hour|day)$",
             },
         },
     })

@@ -10,6 +10,7 @@
 
 use bouncer_compiler::{Input, Options, compile, load};
 use bouncer_runtime::gate::{Attempt, Call, Gate};
+use bouncer_runtime::plan::format::MAX_WINDOWED_CALLS;
 use bouncer_runtime::plan::{Plan, digest_of};
 use proptest::prelude::*;
 
@@ -90,6 +91,35 @@ fn errors_say_what_is_wrong() {
     let last = damaged.len() - 1;
     damaged[last] ^= 1;
     assert!(message(damaged).contains("digest"));
+}
+
+/// The time of every call within a window is kept: a plan that asks for more than a policy
+/// may would take the memory at the first call.
+#[test]
+fn what_a_window_remembers_is_bounded() {
+    let text = "version: 1\n\
+        tools: {send: {rate: 98765/day}}\n\
+        rules: [{tool: send, when: 'calls(this) > 54321 per 1h', action: deny}]\n";
+    let plan = plan_of("windows.yaml", text, false);
+    let changed = |from: u32, to: u32| {
+        let mut plan = plan.clone();
+        let places: Vec<usize> = (64..plan.len() - 3)
+            .filter(|&at| plan[at..at + 4] == from.to_le_bytes())
+            .collect();
+        let [at] = places[..] else {
+            panic!("{from} stands at {places:?}")
+        };
+        plan[at..at + 4].copy_from_slice(&to.to_le_bytes());
+        let digest = digest_of(&plan);
+        plan[32..64].copy_from_slice(&digest);
+        Plan::load(plan)
+            .map(drop)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(changed(98765, MAX_WINDOWED_CALLS), Ok(()));
+    assert!(changed(98765, MAX_WINDOWED_CALLS + 1).is_err_and(|error| error.contains("rates")));
+    assert_eq!(changed(54323, MAX_WINDOWED_CALLS + 2), Ok(()));
+    assert!(changed(54323, MAX_WINDOWED_CALLS + 3).is_err_and(|error| error.contains("groups")));
 }
 
 proptest! {

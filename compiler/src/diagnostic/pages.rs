@@ -265,7 +265,7 @@ pub(super) const PAGES: &[Page] = &[
         Code::RATE,
         "a rate that cannot be read",
         [
-            "A rate is `count/unit`: a whole number from 1, a slash, and `s`, `sec`, `min`, `h`, `hour` or `day`.",
+            "A rate is `count/unit`: a whole number from 1 to 100000, a slash, and `s`, `sec`, `min`, `h`, `hour` or `day`.",
             "A rate that is not understood limits nothing.",
             "version: 1\ntools:\n  send_email: {rate: 5 per minute}\n",
             "Write for example `5/min`, or a list: `[5/min, 100/day]`.",

@@ -5,14 +5,11 @@ use super::{CompileError, Mode, PathTable};
 use crate::policy::{Op, Quantifier, Rule, Scalar, Subject, Test, ToolGlob, View};
 use bouncer_runtime::Verdict;
 use bouncer_runtime::plan::format::{
-    GLOB_EXACT, GLOB_NATIVE, GLOB_STAR, NONE, VIEW_CALLS, VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST,
-    VIEW_PROVENANCE, VIEW_SQL_TABLE, VIEW_SQL_VERB, VIEW_VALUE,
+    GLOB_EXACT, GLOB_NATIVE, GLOB_STAR, MAX_WINDOWED_CALLS, NONE, VIEW_CALLS, VIEW_COUNT,
+    VIEW_DOMAIN, VIEW_HOST, VIEW_PROVENANCE, VIEW_SQL_TABLE, VIEW_SQL_VERB, VIEW_VALUE,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
-
-/// Attempts that `calls(this)` may look back on within a window.
-const MAX_CALL_HISTORY: u32 = 100_000;
 
 /// Rules that share one tool pattern.
 #[derive(Clone, Debug, Default)]
@@ -309,10 +306,10 @@ fn history(test: &Test) -> Result<u32, CompileError> {
     };
     // Only the size of the number matters here; the comparison itself is exact.
     let limit = text.parse::<f64>().unwrap_or(f64::INFINITY);
-    if limit > f64::from(MAX_CALL_HISTORY) {
+    if limit > f64::from(MAX_WINDOWED_CALLS) {
         return Err(CompileError {
             message: format!(
-                "`calls(this)` within a window looks back on at most {MAX_CALL_HISTORY} calls"
+                "`calls(this)` within a window looks back on at most {MAX_WINDOWED_CALLS} calls"
             ),
             help: Some("compare with a smaller number, or leave `per …` out".to_owned()),
             at: Some(test.at),

@@ -12,6 +12,7 @@ use crate::policy::{
     ArgPattern, Contract, Dispatch, FieldLabel, Layer, ListItem, Outputs, Path, PathPrefix, Pos,
     Rate, Scalar, Segment, Sink, TrustedDestination, TrustedForm, WriteParam,
 };
+use bouncer_runtime::plan::format::MAX_WINDOWED_CALLS;
 use bouncer_runtime::{Label, Verdict};
 
 /// A contract as written in one place.
@@ -447,7 +448,7 @@ fn rate(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<Rate> {
     let text = cx.text(node, what)?;
     let parsed = text.split_once('/').and_then(|(count, unit)| {
         let plain = !count.starts_with(['+', '0']);
-        let count: u32 = count.trim_end().parse().ok().filter(|_| plain)?;
+        let count: u64 = count.trim_end().parse().ok().filter(|_| plain)?;
         let unit = unit.trim_start();
         let (_, window_ms) = UNITS.iter().find(|(name, _)| *name == unit)?;
         Some((count, *window_ms))
@@ -458,6 +459,18 @@ fn rate(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<Rate> {
             Diagnostic::new(Code::RATE, node.span, message)
                 .here("expected `count/unit`")
                 .help("write e.g. `5/min`; units are `s`, `min`, `h` and `day`, and `max_calls: 0` forbids all calls"),
+        );
+        return None;
+    };
+    let counted = u32::try_from(count)
+        .ok()
+        .filter(|&count| count <= MAX_WINDOWED_CALLS);
+    let Some(count) = counted else {
+        let message = format!("{what} allows too many calls: {}", quote(text));
+        cx.report(
+            Diagnostic::new(Code::RATE, node.span, message)
+                .here(format!("at most {MAX_WINDOWED_CALLS} are counted within a window"))
+                .help("the time of each call is remembered; write a smaller number, or limit the whole conversation with `max_calls`"),
         );
         return None;
     };

@@ -5,8 +5,9 @@
 
 use super::automaton::Automaton;
 use super::format::{
-    AUTOMATON_DFA, AUTOMATON_NFA, GLOB_NATIVE, NONE, Pos, QUANT_BIT, Range, Section, Str,
-    TEST_CARRIES_UNTRUSTED, TEST_WITHIN, VIEW_CALLS, VIEW_SQL_TABLE, VIEW_SQL_VERB,
+    AUTOMATON_DFA, AUTOMATON_NFA, GLOB_NATIVE, MAX_WINDOWED_CALLS, NONE, Pos, QUANT_BIT, Range,
+    RateLimit, Section, Str, TEST_CARRIES_UNTRUSTED, TEST_WITHIN, VIEW_CALLS, VIEW_SQL_TABLE,
+    VIEW_SQL_VERB,
 };
 use super::{LoadError, Plan, Tables, slice};
 use crate::{Label, Verdict};
@@ -233,6 +234,7 @@ impl<'t, 'p> Check<'t, 'p> {
                 && slice(t.dimensions, &group.dimensions).is_ok()
                 && slice(t.quants, &group.quants).is_ok()
                 && slice(t.rows, &group.rows).is_ok()
+                && group.call_history.get() <= MAX_WINDOWED_CALLS + 2
                 && self.indices(&group.free_rows, t.rows.len());
             ensure(ok, Section::Groups)?;
         }
@@ -374,10 +376,8 @@ impl<'t, 'p> Check<'t, 'p> {
                 && self.pos(&constraint.at);
             ensure(ok, Section::Constraints)?;
         }
-        ensure(
-            t.rates.iter().all(|rate| self.pos(&rate.at)),
-            Section::Rates,
-        )?;
+        let ok = |rate: &RateLimit| rate.count.get() <= MAX_WINDOWED_CALLS && self.pos(&rate.at);
+        ensure(t.rates.iter().all(ok), Section::Rates)?;
         let ok = t
             .output_labels
             .iter()

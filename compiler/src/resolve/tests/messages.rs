@@ -51,6 +51,7 @@ mistakes! {
     a_hidden_character: "send_email: {exfiltrating: true, sink_params: [to, cc], max_calls: 1, trusted_destinations: [\"a\\u200b@corp.com\"]}\n";
     an_empty_prefix: "write_file: {write_params: [path], allowed_path_prefixes: ['']}\n";
     a_rate: "version: 1\ntools: {send_email: {extends: pack, rate: 5 per minute}}\n";
+    a_rate_beyond_counting: "version: 1\ntools: {send_email: {extends: pack, rate: 100001/day}}\n";
     a_native_path: "version: 1\nrules: [{tool: '*', match: {'args.a..b': {exists: true}}, action: ask}]\n";
     a_missing_version: "tools: {send_email: {max_calls: 1}}\n";
     another_version: "version: 2\nrules: []\n";

@@ -16,6 +16,9 @@ pub const VERSION: u32 = 5;
 pub const ENDIAN: u32 = 0x0102_0304;
 /// "None" in a field that holds an index.
 pub const NONE: u32 = u32::MAX;
+/// The most calls that a rate or a windowed `calls(this)` may allow: the time of each is
+/// remembered, eight bytes for each tool of each conversation.
+pub const MAX_WINDOWED_CALLS: u32 = 100_000;
 /// Marks an atom reference as an index into [`Section::Quants`].
 pub const QUANT_BIT: u32 = 1 << 31;
 
@@ -316,7 +319,8 @@ record! {
         rows: Range,
         /// Into [`Section::Lists`]: rows that require nothing, ascending.
         free_rows: Range,
-        /// How many attempts' times a conversation must remember for `calls(this)`.
+        /// How many attempts' times a conversation must remember for `calls(this)`: at
+        /// most [`MAX_WINDOWED_CALLS`] and the two that show a limit to be exceeded.
         call_history: U32,
     }
 }
@@ -567,7 +571,7 @@ record! {
 record! {
     /// At most `count` attempts in any window.
     RateLimit {
-        /// Attempts.
+        /// Attempts, at most [`MAX_WINDOWED_CALLS`].
         count: U32,
         /// Zero.
         reserved: U32,
