@@ -70,6 +70,8 @@ pub(super) struct EvalScratch {
     /// Raised atoms: one run a signature.
     pub events: Vec<u32>,
     pub signatures: Vec<super::rows::Signature>,
+    /// Some path may have several signatures: picks have to be made.
+    pub repeated: bool,
     /// By quantifier: leaves that raised it.
     pub quants: Vec<u32>,
     pub quant_touched: Vec<u32>,
@@ -133,6 +135,7 @@ impl Scratch {
                 hit_tests: Vec::with_capacity(tables.tests.len()),
                 events: Vec::with_capacity(4096.max(tables.atoms.len())),
                 signatures: Vec::with_capacity(1024),
+                repeated: false,
                 quants: vec![0; tables.quants.len()],
                 quant_touched: Vec::with_capacity(tables.quants.len()),
                 counts: vec![0; tables.paths.len()],
@@ -176,6 +179,7 @@ impl EvalScratch {
     pub fn reset(&mut self) {
         self.events.clear();
         self.signatures.clear();
+        self.repeated = false;
         self.nfa.reset();
         self.failed_constraint = None;
         self.carried.clear();

@@ -171,29 +171,35 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         if !relevant {
             return Ok(());
         }
-        if let Some(count) = self.scratch.counts.get_mut(path as usize) {
-            if *count == 0 {
-                self.scratch.count_touched.push(path);
-            }
-            *count = count.saturating_add(1);
+        let count = self.scratch.counts.get_mut(path as usize).ok_or(Corrupt)?;
+        let first = *count == 0;
+        *count = count.saturating_add(1);
+        if first {
+            self.scratch.count_touched.push(path);
         }
-        self.sign(path, start);
+        self.sign(path, start, first);
         Ok(())
     }
 
     /// Turns the events since `start` into a signature of `path`, unless the path's
-    /// last leaf raised the same.
-    fn sign(&mut self, path: u32, start: usize) {
+    /// last leaf raised the same. `first`: the path has had no leaf so far.
+    fn sign(&mut self, path: u32, start: usize, first: bool) {
         let EvalScratch {
-            events, signatures, ..
+            events,
+            signatures,
+            repeated,
+            ..
         } = &mut *self.scratch;
-        let new = events.get(start..).unwrap_or_default();
-        if let Some(last) = signatures.last()
-            && last.path == path
-            && events.get(last.start as usize..last.end as usize) == Some(new)
-        {
-            events.truncate(start);
-            return;
+        if !first {
+            let new = events.get(start..).unwrap_or_default();
+            if let Some(last) = signatures.last()
+                && last.path == path
+                && events.get(last.start as usize..last.end as usize) == Some(new)
+            {
+                events.truncate(start);
+                return;
+            }
+            *repeated = true;
         }
         signatures.push(Signature {
             path,
