@@ -23,6 +23,8 @@ pub(super) struct Scratch {
     pub key: String,
     /// Groups of a tool that is not pinned.
     pub groups: Vec<u32>,
+    /// What these look at.
+    pub aims: Vec<super::tool::Aim>,
     /// What the reason of the decision quotes.
     pub culprit: Culprit,
     /// The same, of the call around the one that is looked at.
@@ -156,6 +158,7 @@ impl Scratch {
             provenance: provenance::Scratch::default(),
             key: String::with_capacity(256),
             groups: Vec::with_capacity(tables.groups.len()),
+            aims: Vec::with_capacity(tables.dimensions.len()),
             culprit: Culprit {
                 param: String::with_capacity(256),
                 value: String::with_capacity(4096),

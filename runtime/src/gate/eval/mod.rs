@@ -15,11 +15,12 @@ use answers::{literal_tests, run};
 
 use super::rows::Signature;
 use super::scratch::EvalScratch;
+use super::tool::Aim;
 use crate::json::Text;
 use crate::path;
 use crate::plan::automaton::Scan;
 use crate::plan::format::{
-    Constraint, Dimension, Group, NONE, QUANT_BIT, TEST_CARRIES_UNTRUSTED, TEST_CLASS_EQUALITY,
+    Constraint, Dimension, NONE, QUANT_BIT, TEST_CARRIES_UNTRUSTED, TEST_CLASS_EQUALITY,
     TEST_CLASS_TEXT, Test, VIEW_CALLS, VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST, VIEW_PROVENANCE,
     VIEW_VALUE,
 };
@@ -63,6 +64,8 @@ pub(super) struct Evaluator<'e, 'p> {
     pub tables: &'e Tables<'p>,
     /// Indices of the tool's groups.
     pub groups: &'e [u32],
+    /// What the groups look at, sorted by path.
+    pub aims: &'e [Aim],
     pub constraints: &'p [Constraint],
     pub resolve_symlinks: bool,
     pub scratch: &'e mut EvalScratch,
@@ -77,6 +80,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     pub fn new(
         tables: &'e Tables<'p>,
         groups: &'e [u32],
+        aims: &'e [Aim],
         constraints: &'p [Constraint],
         resolve_symlinks: bool,
         scratch: &'e mut EvalScratch,
@@ -86,6 +90,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         Self {
             tables,
             groups,
+            aims,
             constraints,
             resolve_symlinks,
             scratch,
@@ -156,20 +161,13 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     /// Judges the current leaf as a leaf of `path`.
     pub fn leaf(&mut self, path: u32, through: bool) -> Result<(), Corrupt> {
         self.check_constraints(path, through)?;
-        if self.groups.is_empty() {
-            return Ok(());
-        }
         let start = self.scratch.events.len();
-        let mut relevant = false;
-        for &group in self.groups {
-            let group = at(self.tables.groups, group)?;
-            for dimension in dimensions_of(self.tables, group, path)? {
-                relevant = true;
-                self.dimension(dimension, through)?;
-            }
-        }
-        if !relevant {
+        let aims = aims_of(self.aims, path);
+        if aims.is_empty() {
             return Ok(());
+        }
+        for aim in aims.iter().filter(|aim| !aim.once) {
+            self.dimension(at(self.tables.dimensions, aim.dimension)?, through)?;
         }
         let count = self.scratch.counts.get_mut(path as usize).ok_or(Corrupt)?;
         let first = *count == 0;
@@ -508,18 +506,14 @@ impl Tri {
     }
 }
 
-/// The dimensions of a group that look at `path`: a run, since they are sorted.
-fn dimensions_of<'p>(
-    tables: &Tables<'p>,
-    group: &Group,
-    path: u32,
-) -> Result<&'p [Dimension], Corrupt> {
-    let all = slice(tables.dimensions, &group.dimensions)?;
-    let start = all.partition_point(|dimension| dimension.path.get() < path);
-    let rest = all.get(start..).ok_or(Corrupt)?;
-    let length = rest
-        .iter()
-        .take_while(|dimension| dimension.path.get() == path)
-        .count();
-    rest.get(..length).ok_or(Corrupt)
+/// Those of `aims` that look at `path`: a run, since they are sorted.
+fn aims_of(aims: &[Aim], path: u32) -> &[Aim] {
+    // Most tools have a handful, which are looked through faster than halved.
+    let start = match aims.len() {
+        ..=16 => aims.iter().take_while(|aim| aim.path < path).count(),
+        _ => aims.partition_point(|aim| aim.path < path),
+    };
+    let rest = aims.get(start..).unwrap_or_default();
+    let length = rest.iter().take_while(|aim| aim.path == path).count();
+    rest.get(..length).unwrap_or_default()
 }
