@@ -28,12 +28,12 @@ pub fn compile(policy: &Policy) -> Result<Vec<u8>, Vec<CompileError>> {
     compile_with(policy, &mut |_| {})
 }
 
-/// How far a compilation is.
+/// How far long work is: a compilation, or a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Tool patterns whose automata are built.
+    /// Tool patterns whose automata are built; tools that are compared.
     pub done: usize,
-    /// All tool patterns.
+    /// All of them.
     pub all: usize,
 }
 

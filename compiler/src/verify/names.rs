@@ -7,6 +7,7 @@ use crate::policy::{Policy, ToolGlob};
 use bouncer_runtime::plan::format::{GLOB_EXACT, GLOB_NATIVE, GLOB_STAR};
 use bouncer_runtime::plan::glob;
 use regex_syntax::escape;
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
 /// Names that need no quoting.
@@ -151,7 +152,13 @@ pub(super) struct Names {
     mentioned: Vec<Tool>,
     /// Those that rules name.
     ruled: Vec<Tool>,
+    /// Names that were made up before: tools behind one pattern are asked about again and
+    /// again, and each time all patterns would be gone through.
+    spelled: RefCell<HashMap<Wanted, Answer<Tool>>>,
 }
+
+/// Globs that a name has to match, and that it must not match.
+type Wanted = (Vec<u32>, Vec<u32>);
 
 /// Which tools are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -296,7 +303,13 @@ impl Names {
                 }
             }
         }
-        self.spell(theory, must, not)
+        let wanted = (must.to_vec(), not.to_vec());
+        if let Some(known) = self.spelled.borrow().get(&wanted) {
+            return known.clone();
+        }
+        let answer = self.spell(theory, must, not);
+        self.spelled.borrow_mut().insert(wanted, answer.clone());
+        answer
     }
 
     /// Makes up a name.
