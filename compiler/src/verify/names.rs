@@ -303,6 +303,9 @@ impl Names {
                 }
             }
         }
+        if let Some(name) = self.joined(must).find(|name| self.fits(must, not, name)) {
+            return Answer::Found(Tool::of_full(&name));
+        }
         let wanted = (must.to_vec(), not.to_vec());
         if let Some(known) = self.spelled.borrow().get(&wanted) {
             return known.clone();
@@ -310,6 +313,29 @@ impl Names {
         let answer = self.spell(theory, must, not);
         self.spelled.borrow_mut().insert(wanted, answer.clone());
         answer
+    }
+
+    /// What the globs say, put one after the other in some orders: `getwrite` for `*get*` and
+    /// `*write*`. Most often that will do, where going through all patterns takes long.
+    fn joined(&self, must: &[u32]) -> impl Iterator<Item = String> {
+        /// So many globs have few orders.
+        const MOST: usize = 4;
+        let globs = must.iter().filter_map(|id| self.get(*id));
+        let parts: Vec<String> = globs.map(|glob| glob.pattern.replace('*', "")).collect();
+        let orders = match parts.len() {
+            2..=MOST => (1..=parts.len()).product(),
+            _ => 0_usize,
+        };
+        (0..orders).map(move |mut order| {
+            let mut left = parts.clone();
+            let mut name = String::new();
+            while !left.is_empty() {
+                let next = order % left.len();
+                order /= left.len();
+                name.push_str(&left.remove(next));
+            }
+            name
+        })
     }
 
     /// Makes up a name.
