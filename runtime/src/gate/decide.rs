@@ -8,7 +8,7 @@ use super::dispatch;
 use super::eval::Evaluator;
 use super::rows::{self, RuleVerdict};
 use super::sink::{self, SinkGate, SinkPaths, SinkVerdict};
-use super::tool::{self, Status, Tool};
+use super::tool::{self, Asked, Status, Tool};
 use super::walk::{self, WalkError};
 use super::{Attempt, Call, Gate, write_tool_key};
 use crate::json::Reader;
@@ -135,11 +135,10 @@ pub(super) fn judge<'a>(
         std::mem::take(&mut scratch.groups),
         std::mem::take(&mut scratch.aims),
     );
-    let (contract_index, groups, aims) = match known {
+    let (contract_index, asked) = match known {
         Some(tool) => {
             tool.near.touch(tables);
-            let link = &tool.link;
-            (link.contract, link.groups.as_slice(), link.aims.as_slice())
+            (tool.link.contract, tool.link.asked())
         }
         None => {
             full_name(call, &mut scratch.key);
@@ -147,7 +146,7 @@ pub(super) fn judge<'a>(
             tool::find_groups(tables, &scratch.key, groups)?;
             tool::find_aims(tables, groups, aims)?;
             let contract = tool::find_contract(tables, &scratch.key, call.tool)?;
-            (contract, groups.as_slice(), aims.as_slice())
+            (contract, Asked { groups, aims })
         }
     };
     let contract: Option<&'a Contract> = match contract_index {
@@ -176,8 +175,7 @@ pub(super) fn judge<'a>(
     scratch.eval.reset();
     let mut evaluator = Evaluator::new(
         tables,
-        groups,
-        aims,
+        asked,
         constraints,
         resolve,
         &mut scratch.eval,
@@ -261,7 +259,7 @@ pub(super) fn judge<'a>(
     }
     let approved_once = attempt == Attempt::ApprovedOnce;
     let destructive = known.is_some_and(|tool| tool.destructive);
-    if let Some((verdict, cause)) = rule_stage(tables, groups, scratch, destructive)? {
+    if let Some((verdict, cause)) = rule_stage(tables, asked.groups, scratch, destructive)? {
         let lifted = approved_once && verdict == Verdict::Ask;
         strictest.offer(
             if lifted { Verdict::Allow } else { verdict },

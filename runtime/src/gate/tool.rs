@@ -59,6 +59,15 @@ pub(super) struct Aim {
     pub once: bool,
 }
 
+/// The rules that apply to a tool.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'l> {
+    /// The groups that they stand in.
+    pub groups: &'l [u32],
+    /// What these look at, sorted by path.
+    pub aims: &'l [Aim],
+}
+
 impl Tool {
     /// Whether something in the policy depends on how often it was called.
     pub fn is_counted(&self) -> bool {
@@ -108,6 +117,14 @@ fn is_destructive(definition: &ToolDefinition) -> bool {
 }
 
 impl Link {
+    /// The rules, as a decision takes them.
+    pub fn asked(&self) -> Asked<'_> {
+        Asked {
+            groups: &self.groups,
+            aims: &self.aims,
+        }
+    }
+
     /// Finds the contract and the groups of a tool.
     pub fn new(tables: &Tables<'_>, server: Option<&str>, tool: &str) -> Result<Self, Corrupt> {
         let full = full_name(server, tool);

@@ -15,7 +15,7 @@ use answers::{literal_tests, run};
 
 use super::rows::Signature;
 use super::scratch::EvalScratch;
-use super::tool::Aim;
+use super::tool::{Aim, Asked};
 use crate::json::Text;
 use crate::path;
 use crate::plan::automaton::Scan;
@@ -79,8 +79,7 @@ pub(super) struct Evaluator<'e, 'p> {
 impl<'e, 'p> Evaluator<'e, 'p> {
     pub fn new(
         tables: &'e Tables<'p>,
-        groups: &'e [u32],
-        aims: &'e [Aim],
+        Asked { groups, aims }: Asked<'e>,
         constraints: &'p [Constraint],
         resolve_symlinks: bool,
         scratch: &'e mut EvalScratch,
