@@ -73,22 +73,24 @@ pub(super) fn find_last<const N: usize, K: Kind<N>>(
     (mask != 0).then(|| start + mask.trailing_zeros() as usize)
 }
 
-/// Hands over where a block begins and the mask of what is wanted in it, if anything is, until
-/// `is_right` says so. Some bytes may be in two blocks. There are more than `N` bytes, and
-/// `last` are the last `N` and those after each.
+/// The next block with a wanted byte, from `from` on: where it begins, and its mask. There are
+/// more than `N` bytes, and `last` are the last `N` and those after each.
+///
+/// What is to be done with these is left to the caller, so that nothing is called in between,
+/// before which registers would have to be saved.
 #[inline(always)]
-fn pairs<const N: usize, K: Kind<N>>(
+fn next_pairs<const N: usize, K: Kind<N>>(
     kind: K,
     bytes: &[u8],
     last: (K::Block, K::Block),
+    from: usize,
     wanted: impl WantedPair,
-    mut is_right: impl FnMut(usize, u32) -> bool,
-) -> bool {
-    let mut at = 0;
+) -> Option<(usize, u32)> {
+    let mut at = from;
+    let (blocks, _) = bytes.get(at..)?.as_chunks::<N>();
     // After the last block stands no full one: it comes by itself.
-    let (nexts, _) = bytes.get(1..).unwrap_or_default().as_chunks::<N>();
+    let (nexts, _) = bytes.get(at + 1..)?.as_chunks::<N>();
     let (next_stretches, nexts) = nexts.as_chunks::<4>();
-    let (blocks, _) = bytes.as_chunks::<N>();
     let (stretches, _) = blocks.as_chunks::<4>();
     for ([a, b, c, d], [e, f, g, h]) in stretches.iter().zip(next_stretches) {
         let flags = [
@@ -98,25 +100,26 @@ fn pairs<const N: usize, K: Kind<N>>(
             wanted.flags(kind.of(d), kind.of(h)),
         ];
         if any::<K::Block>(flags) {
-            for (number, flags) in flags.into_iter().enumerate() {
+            for flags in flags {
                 let mask = flags.mask();
-                if mask != 0 && is_right(at + number * N, mask) {
-                    return true;
+                if mask != 0 {
+                    return Some((at, mask));
                 }
+                at += N;
             }
         }
         at += 4 * N;
     }
-    let blocks = bytes.get(at..).unwrap_or_default().as_chunks::<N>().0;
+    let blocks = bytes.get(at..)?.as_chunks::<N>().0;
     for (block, next) in blocks.iter().zip(nexts) {
         let mask = wanted.flags(kind.of(block), kind.of(next)).mask();
-        if mask != 0 && is_right(at, mask) {
-            return true;
+        if mask != 0 {
+            return Some((at, mask));
         }
         at += N;
     }
     let mask = wanted.flags(last.0, last.1).mask();
-    mask != 0 && is_right(bytes.len() - N, mask)
+    (mask != 0).then_some((bytes.len() - N, mask))
 }
 
 /// The last `N` bytes, and for each the one after it, if there are more than `N`.
@@ -134,21 +137,15 @@ pub(super) fn find_pair<const N: usize, K: Kind<N>>(
     bytes: &[u8],
     wanted: impl WantedPair,
 ) -> Option<usize> {
-    let mut found = None;
-    let mut first = |start, mask: u32| {
-        found = Some(start + mask.trailing_zeros() as usize);
-        true
+    let (start, mask) = match last(kind, bytes) {
+        Some(last) => next_pairs(kind, bytes, last, 0, wanted)?,
+        None => {
+            let (block, next) = kind.short(bytes);
+            let mask = wanted.flags(block, next).mask();
+            (0, kind.in_order(mask, bytes.len()))
+        }
     };
-    if let Some(last) = last(kind, bytes) {
-        pairs(kind, bytes, last, wanted, first);
-        return found;
-    }
-    let (block, next) = kind.short(bytes);
-    let mask = kind.in_order(wanted.flags(block, next).mask(), bytes.len());
-    if mask != 0 {
-        first(0, mask);
-    }
-    found
+    (mask != 0).then(|| start + mask.trailing_zeros() as usize)
 }
 
 /// Whether one of the places that [`find_pair`] finds, for one of `each`, is the right one.
@@ -161,10 +158,12 @@ pub(super) fn any_pair<const N: usize, K: Kind<N>, W: WantedPair>(
 ) -> bool {
     if let Some(last) = last(kind, bytes) {
         for wanted in each {
-            if pairs(kind, bytes, last, *wanted, |start, mask| {
-                any_place(start, mask, |at| is_right(wanted, at))
-            }) {
-                return true;
+            let mut from = 0;
+            while let Some((start, mask)) = next_pairs(kind, bytes, last, from, *wanted) {
+                if any_place(start, mask, |at| is_right(wanted, at)) {
+                    return true;
+                }
+                from = start + N;
             }
         }
         return false;
