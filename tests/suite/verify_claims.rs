@@ -203,7 +203,7 @@ fn differences_are_what_trying_every_call_shows() {
                 (None, ToolDefinition::from_json(json).unwrap())
             })
             .collect();
-        let diffs = diff(&old, &new, &tools, &Options::default()).unwrap();
+        let diffs = diff(&old, &new, &tools, &Options::default(), &mut |_| {}).unwrap();
         let calls = Calls::of(&[&old, &new], &[], &[], false);
         let (before, after) = (answers(&old, &calls), answers(&new, &calls));
         let (old_gate, new_gate) = (gate(&old), gate(&new));
