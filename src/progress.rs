@@ -41,7 +41,7 @@ impl Line {
         // If standard error is gone there is nobody left to look.
         let _ = write!(
             std::io::stderr(),
-            "\r{}{} {done} of {all} tool patterns",
+            "\r{}{} {done} of {all} patterns",
             "#".repeat(filled),
             ".".repeat(WIDTH.saturating_sub(filled)),
         );
