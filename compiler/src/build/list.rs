@@ -17,8 +17,9 @@ use regex_syntax::hir::Hir;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Patterns that are built one after the other, at least.
+/// Patterns that one thread builds one after the other.
 const BATCH: usize = 16;
+
 /// An automaton, not yet stored.
 #[derive(Debug)]
 pub(super) struct Built {
