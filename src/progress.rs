@@ -1,10 +1,10 @@
-//! One line on a terminal that says how far a long compilation is.
+//! One line on a terminal that says how far long work is.
 
 use bouncer_compiler::Progress;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// Short compilations show nothing.
+/// Short work shows nothing.
 const PATIENCE: Duration = Duration::from_millis(700);
 /// Between two pictures.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -16,12 +16,15 @@ pub struct Line {
     terminal: bool,
     next: Instant,
     drawn: bool,
+    /// What is counted.
+    what: &'static str,
 }
 
 impl Line {
-    /// Nothing is drawn yet.
-    pub fn new() -> Self {
+    /// Nothing is drawn yet. `what` is counted.
+    pub fn new(what: &'static str) -> Self {
         Self {
+            what,
             terminal: std::io::stderr().is_terminal(),
             next: Instant::now() + PATIENCE,
             drawn: false,
@@ -41,9 +44,10 @@ impl Line {
         // If standard error is gone there is nobody left to look.
         let _ = write!(
             std::io::stderr(),
-            "\r{}{} {done} of {all} patterns",
+            "\r{}{} {done} of {all} {}",
             "#".repeat(filled),
             ".".repeat(WIDTH.saturating_sub(filled)),
+            self.what,
         );
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::cli::{DiffArgs, DiffFormat, FailIf};
 use crate::output::{ERROR, Failure, Outcome};
+use crate::progress;
 use crate::source;
 use bouncer_compiler::Loaded;
 use bouncer_compiler::diagnostic::{SourceMap, escape};
@@ -19,7 +20,16 @@ pub fn run(args: &DiffArgs) -> Outcome {
     let tools = source::tools(&args.tools)?;
     let old = load(args, &args.old)?;
     let new = load(args, &args.new)?;
-    let diffs = verify::diff(&old.policy, &new.policy, &tools, &Options::default());
+    let mut line = progress::Line::new("tools");
+    let options = Options::default();
+    let diffs = verify::diff(
+        &old.policy,
+        &new.policy,
+        &tools,
+        &options,
+        &mut |progress| line.show(progress),
+    );
+    drop(line);
     let diffs = diffs.map_err(|errors| {
         // The first that does not build is the one to tell about.
         let loaded = match bouncer_compiler::compile(&old.policy) {

@@ -71,6 +71,31 @@ fn verdicts_are_the_engines() {
 }
 
 #[test]
+fn rules_for_a_server_are_not_silently_left_out() {
+    let policy = "version: 1\nrules:\n\
+        - {tool: 'bench__*', action: deny}\n\
+        - {tool: 'other__write', action: deny}\n\
+        - {tool: '*', action: allow}\n";
+    let check = |server: Option<&str>| {
+        let mut arguments = json!({"tool": "search", "user_policy_yaml": policy});
+        if let Some(server) = server {
+            arguments["server"] = server.into();
+        }
+        call("bouncer_check_verdict", &arguments)["structuredContent"].clone()
+    };
+    let bare = check(None);
+    assert_eq!(bare["verdict"], "allow");
+    let note = bare["note"].as_str().unwrap();
+    assert!(
+        note.contains("`bench__*`") && !note.contains("other__write"),
+        "{note}"
+    );
+    let of_bench = check(Some("bench"));
+    assert_eq!(of_bench["verdict"], "deny");
+    assert!(of_bench["note"].is_null());
+}
+
+#[test]
 fn policies_are_verified() {
     let verify = |yaml: &str| {
         call("bouncer_verify_policy", &json!({"policy_yaml": yaml}))["structuredContent"].clone()

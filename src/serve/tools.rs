@@ -7,7 +7,8 @@ use bouncer_compiler::diagnostic;
 use bouncer_compiler::verify;
 use bouncer_compiler::{Input, Options, packs, report};
 use bouncer_runtime::gate::{Approvable, Attempt, Call, Gate};
-use bouncer_runtime::plan::Plan;
+use bouncer_runtime::plan::format::GLOB_EXACT;
+use bouncer_runtime::plan::{Plan, Tables, glob};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -89,6 +90,7 @@ pub(super) fn list() -> Value {
                         "type": ["object", "null"],
                         "properties": { "param": text, "destination": text },
                     },
+                    "note": text,
                 },
                 "required": ["verdict", "contract", "code", "reason", "at", "question"],
             },
@@ -201,6 +203,10 @@ impl Server {
             Some(yaml) => plan_of(yaml)?,
             None => plan_in_force(&self.source)?,
         };
+        let left_out = match args.server {
+            Some(_) => Vec::new(),
+            None => of_servers(plan.tables(), &args.tool),
+        };
         let gate = Gate::new(plan);
         let mut conversation = gate.conversation();
         for text in &args.untrusted_context {
@@ -216,14 +222,22 @@ impl Server {
             }
             Approvable::Never | Approvable::ThisCall => Value::Null,
         };
-        Ok(json!({
+        let mut verdict = json!({
             "verdict": decision.verdict().name(),
             "contract": decision.stage().name(),
             "code": decision.code(),
             "reason": decision.reason(),
             "at": decision.position().map(|at| at.to_string()),
             "question": question,
-        }))
+        });
+        if let (Some(verdict), false) = (verdict.as_object_mut(), left_out.is_empty()) {
+            let note = format!(
+                "no `server` was given, so what the policy says of a server's tools was left out: {}",
+                left_out.join(", ")
+            );
+            verdict.insert("note".to_owned(), note.into());
+        }
+        Ok(verdict)
     }
 
     pub(super) fn active(&self, only: Option<&str>) -> Result<Value, String> {
@@ -247,6 +261,27 @@ impl Server {
         let user: Vec<String> = named.map(|path| path.display().to_string()).collect();
         Ok(json!({ "packs": found, "user_policies": user }))
     }
+}
+
+/// What a plan says of a tool only as one of a server that it names.
+fn of_servers(tables: &Tables<'_>, tool: &str) -> Vec<String> {
+    let rules = tables.groups.iter();
+    let rules = rules.map(|group| (group.kind.get(), &group.pattern));
+    let contracts = tables.contracts.iter();
+    let contracts = contracts.map(|contract| (GLOB_EXACT, &contract.key));
+    let mut found: Vec<String> = rules
+        .chain(contracts)
+        .filter_map(|(kind, pattern)| {
+            let pattern = tables.text(pattern).ok()?;
+            let (server, _) = pattern.split_once("__")?;
+            let full = format!("{server}__{tool}");
+            let matches = |name: &str| glob::matches(kind, pattern, name);
+            (matches(&full) && !matches(tool)).then(|| format!("`{pattern}`"))
+        })
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 fn describe(pack: &packs::Builtin, whole: bool) -> Result<Value, String> {

@@ -35,12 +35,12 @@ pub fn compile(policy: &Policy) -> Result<Vec<u8>, Vec<CompileError>> {
     compile_with(policy, &mut |_| {})
 }
 
-/// How far a compilation is.
+/// How far long work is: a compilation, or a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Patterns that have an automaton.
+    /// Patterns that have an automaton; tools that are compared.
     pub done: usize,
-    /// All patterns.
+    /// All of them.
     pub all: usize,
 }
 

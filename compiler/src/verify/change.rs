@@ -13,8 +13,8 @@ use super::theory::{Answer, Level, Theory};
 use super::unmodelled::{Known, differ, is_ambiguous, of_any_server};
 use super::ways::{Part, Scope, along};
 use super::{Change, ListedTool, Options, Relation, ToolDiff};
-use crate::CompileError;
 use crate::policy::{Policy, RuleSet};
+use crate::{CompileError, Progress};
 use bouncer_runtime::Verdict;
 
 /// Attempts beyond which budgets are not compared by playing them.
@@ -25,6 +25,7 @@ pub(super) fn diff(
     new: &Policy,
     tools: &[ListedTool],
     options: &Options,
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<ToolDiff>, Vec<CompileError>> {
     let mut names = Names::new(&[old, new], tools);
     let mut facts = Facts::default();
@@ -41,10 +42,13 @@ pub(super) fn diff(
         new,
     };
     let contexts = comparison.contexts();
-    Ok(contexts
-        .iter()
-        .map(|context| comparison.compare(context))
-        .collect())
+    let all = contexts.len();
+    let compared = (1..).zip(&contexts).map(|(done, context)| {
+        let diff = comparison.compare(context);
+        progress(Progress { done, all });
+        diff
+    });
+    Ok(compared.collect())
 }
 
 /// What may differ beyond what a call by itself shows.

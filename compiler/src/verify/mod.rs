@@ -43,9 +43,9 @@ pub use finding::{Example, Finding, Kind, Place, Report, Severity, Share};
 pub use run::run;
 pub use tool_cost::ToolCost;
 
-use crate::CompileError;
 use crate::condition;
 use crate::policy::{Assertion, Policy};
+use crate::{CompileError, Progress};
 use bouncer_runtime::Verdict;
 use bouncer_runtime::tools::ToolDefinition;
 
@@ -186,7 +186,7 @@ pub struct ToolDiff {
     pub maybe_looser: bool,
 }
 
-/// What differs between two policies, tool by tool.
+/// What differs between two policies, tool by tool. `progress` is told after each tool.
 ///
 /// # Errors
 /// If one of them does not compile.
@@ -195,6 +195,7 @@ pub fn diff(
     new: &Policy,
     tools: &[ListedTool],
     options: &Options,
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<ToolDiff>, Vec<CompileError>> {
-    change::diff(old, new, tools, options)
+    change::diff(old, new, tools, options, progress)
 }

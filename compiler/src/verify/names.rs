@@ -7,6 +7,7 @@ use crate::policy::{Policy, ToolGlob};
 use bouncer_runtime::plan::format::{GLOB_EXACT, GLOB_NATIVE, GLOB_STAR};
 use bouncer_runtime::plan::glob;
 use regex_syntax::escape;
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
 /// Names that need no quoting.
@@ -151,7 +152,13 @@ pub(super) struct Names {
     mentioned: Vec<Tool>,
     /// Those that rules name.
     ruled: Vec<Tool>,
+    /// Names that were made up before: tools behind one pattern are asked about again and
+    /// again, and each time all patterns would be gone through.
+    spelled: RefCell<HashMap<Wanted, Answer<Tool>>>,
 }
+
+/// Globs that a name has to match, and that it must not match.
+type Wanted = (Vec<u32>, Vec<u32>);
 
 /// Which tools are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -296,7 +303,39 @@ impl Names {
                 }
             }
         }
-        self.spell(theory, must, not)
+        if let Some(name) = self.joined(must).find(|name| self.fits(must, not, name)) {
+            return Answer::Found(Tool::of_full(&name));
+        }
+        let wanted = (must.to_vec(), not.to_vec());
+        if let Some(known) = self.spelled.borrow().get(&wanted) {
+            return known.clone();
+        }
+        let answer = self.spell(theory, must, not);
+        self.spelled.borrow_mut().insert(wanted, answer.clone());
+        answer
+    }
+
+    /// What the globs say, put one after the other in some orders: `getwrite` for `*get*` and
+    /// `*write*`. Most often that will do, where going through all patterns takes long.
+    fn joined(&self, must: &[u32]) -> impl Iterator<Item = String> {
+        /// So many globs have few orders.
+        const MOST: usize = 4;
+        let globs = must.iter().filter_map(|id| self.get(*id));
+        let parts: Vec<String> = globs.map(|glob| glob.pattern.replace('*', "")).collect();
+        let orders = match parts.len() {
+            2..=MOST => (1..=parts.len()).product(),
+            _ => 0_usize,
+        };
+        (0..orders).map(move |mut order| {
+            let mut left = parts.clone();
+            let mut name = String::new();
+            while !left.is_empty() {
+                let next = order % left.len();
+                order /= left.len();
+                name.push_str(&left.remove(next));
+            }
+            name
+        })
     }
 
     /// Makes up a name.

@@ -44,6 +44,14 @@ pub(super) fn along(
     rows.extend(by_rules.iter().map(|rules| rules.rows.as_slice()));
     let mut answer = Answer::Empty;
     let mut tried = 0;
+    // A scope may leave out a thousand names: they are gone through once.
+    let mut of_scope = Wanted::default();
+    let mut fits = true;
+    for (ids, holds) in [(&scope.must, true), (&scope.not, false)] {
+        for id in ids {
+            fits &= of_scope.add(theory, (Atom::Name(*id), holds));
+        }
+    }
     // A rule that has to match does so by one of its globs.
     let choices = |list: &Vec<u32>| list.len().max(1);
     for glob in combinations(globs.iter().map(choices)) {
@@ -52,14 +60,8 @@ pub(super) fn along(
             if tried > MOST_ROWS {
                 return answer.or(|| Answer::Unknown);
             }
-            let mut wanted = Wanted::default();
-            let mut fine = true;
-            for id in &scope.must {
-                fine &= wanted.add(theory, (Atom::Name(*id), true));
-            }
-            for id in &scope.not {
-                fine &= wanted.add(theory, (Atom::Name(*id), false));
-            }
+            let mut wanted = of_scope.clone();
+            let mut fine = fits;
             for (at, list) in glob.iter().zip(&globs) {
                 if let Some(id) = list.get(*at) {
                     fine &= wanted.add(theory, (Atom::Name(*id), true));

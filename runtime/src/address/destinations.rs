@@ -9,7 +9,7 @@ use super::shapes::{
     encoded_at, escape, has_domain_shape, is_address, is_host, is_local_char, scheme_end,
     strip_scheme,
 };
-use crate::block::{self, Block};
+use crate::block::{self, Set, wanted};
 use crate::text::{canonical, is_ignorable, is_space, printable};
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -102,13 +102,15 @@ pub fn is_destination_shaped(raw: &str) -> bool {
 /// characters beyond printable ASCII or percent signs could decode to one. `false` says
 /// nothing.
 fn is_surely_unshaped(raw: &str) -> bool {
-    let odd = |block: Block, next: Block| {
-        let space = block.is(b'\n') | block.is(b'\r') | block.is(b'\t');
-        let telling = block.is(b':') | block.is(b'@') | block.is(b'%') | block.is(b'\\');
-        let slashes = block.is(b'/') & next.is(b'/');
-        let www = block.or(0x20).is(b'w') & next.or(0x20).is(b'w');
-        !(printable(block) | space) | telling | slashes | www
-    };
+    const BREAKS: Set<3> = Set::of(*b"\t\n\r");
+    const TELLING: Set<4> = Set::of(*b":@%\\");
+    // Both are in small letters; only a control byte would become a slash.
+    const TWICE: Set<2> = Set::of(*b"/w");
+    let odd = wanted!(|block, next| {
+        let (small, next) = (block.or(0x20), next.or(0x20));
+        let twice = small.among(&TWICE) & small.same(next);
+        !(printable(block) | block.among(&BREAKS)) | block.among(&TELLING) | twice
+    });
     block::find_pair(raw.as_bytes(), odd).is_none()
 }
 

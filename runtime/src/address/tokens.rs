@@ -7,7 +7,7 @@
 //! tokens for the places that everybody uses.
 
 use super::shapes::{has_domain_shape, is_local_char, scheme_end};
-use crate::block::{Block, places};
+use crate::block::{Set, places, wanted};
 use crate::text::is_space;
 
 /// What a token is; decides at which boundaries it stands ([`token_stands_at`]).
@@ -154,7 +154,8 @@ fn ends_word(c: char) -> bool {
 /// words hold none of these.
 fn words(text: &str, each: Emit<'_>) {
     let bytes = text.as_bytes();
-    let tells = |b: Block| b.within(b'.', b':') | b.is(b'@') | b.is(b'#');
+    const SIGNS: Set<2> = Set::of(*b"@#");
+    let tells = wanted!(|b| b.within(b'.', b':') | b.among(&SIGNS));
     let bounds = |c: char| is_space(c) || ends_word(c);
     let is_end = |at: usize| {
         matches!(bytes.get(at), Some(b'.' | b':'))
@@ -249,7 +250,8 @@ fn next_is_wide(after: &str, host: &str) -> bool {
 /// start a bounded stretch is read.
 fn numbers(text: &str, each: Emit<'_>) {
     let bytes = text.as_bytes();
-    let starts = |b: Block| b.within(b'0', b'9') | b.is(b'+') | b.is(b'(');
+    const SIGNS: Set<2> = Set::of(*b"+(");
+    let starts = wanted!(|b| b.within(b'0', b'9') | b.among(&SIGNS));
     let mut behind = 0;
     for at in places(bytes, starts) {
         if at < behind {

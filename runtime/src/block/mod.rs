@@ -1,30 +1,166 @@
-//! Where in a text some bytes are, sixteen at a time.
+//! Where in a text some bytes are, as many at a time as the processor can look at.
 //!
-//! What is wanted is said in terms of a whole [`Block`]: `block.is(b'"') | block.within(0,
-//! 0x1f)`. Everything here takes linear time, allocates nothing, and knows nothing of
-//! what the bytes mean.
+//! What is wanted is said of a whole [`Block`], whatever its width, with [`wanted!`]:
+//! `wanted!(|block| block.is(b'"') | block.within(0, 0x1f))`. Everything here takes linear
+//! time, allocates nothing, and knows nothing of what the bytes mean.
+//!
+//! A block is sixteen bytes everywhere. Where an x86-64 processor has AVX2, which is asked
+//! when this runs, longer texts are looked at thirty-two bytes at a time.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod places;
 #[cfg(any(test, not(target_arch = "x86_64")))]
 mod portable;
+mod scan;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use places::places;
+use std::ops::{BitAnd, BitOr, Not};
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) use portable::{Block, Flags};
+use portable::Portable as Narrow;
 #[cfg(target_arch = "x86_64")]
-pub(crate) use sse2::{Block, Flags};
+use sse2::Sse2 as Narrow;
 
-/// Bytes in a block.
-const BYTES: usize = 16;
+/// Bytes in a block that every processor has.
+const NARROW: usize = 16;
 
-/// Fewer bytes than a block has, and zeros behind them.
+/// Bytes next to each other in a text.
+pub(crate) trait Block: Copy {
+    /// For each byte whether it is wanted.
+    type Flags: Flags;
+
+    /// Which are this byte.
+    fn is(self, byte: u8) -> Self::Flags;
+
+    /// Which are one of these.
+    fn among<const N: usize>(self, set: &Set<N>) -> Self::Flags;
+
+    /// Which are `low`, `high`, or between them.
+    fn within(self, low: u8, high: u8) -> Self::Flags;
+
+    /// Which are the same in both blocks.
+    fn same(self, other: Self) -> Self::Flags;
+
+    /// All bytes with these bits set: `0x20` makes letters small.
+    fn or(self, bits: u8) -> Self;
+}
+
+/// For each byte of a block, whether it is wanted.
+pub(crate) trait Flags:
+    Copy + BitOr<Output = Self> + BitAnd<Output = Self> + Not<Output = Self>
+{
+    /// A bit for each byte, the first byte's lowest.
+    fn mask(self) -> u32;
+}
+
+/// How blocks of `N` bytes, at most thirty-two, are read. Whoever has one may read them:
+/// the processor can.
+trait Kind<const N: usize>: Copy {
+    type Block: Block;
+
+    /// These bytes.
+    fn of(self, bytes: &[u8; N]) -> Self::Block;
+
+    /// For each byte the one after it; after the last a zero.
+    fn next(self, block: Self::Block) -> Self::Block;
+
+    /// A whole text of up to `N` bytes, and for each of its bytes the one after it, after the
+    /// last a zero. They need not lie in order: [`Self::in_order`] knows where.
+    fn short(self, bytes: &[u8]) -> (Self::Block, Self::Block);
+
+    /// The mask of flags of a block of [`Self::short`], as of a text of `length` bytes.
+    fn in_order(self, mask: u32, length: usize) -> u32;
+}
+
+/// The lowest bits, as many as a text of up to thirty-two bytes has bytes.
 #[inline(always)]
-fn short(bytes: &[u8]) -> Block {
-    match bytes.split_first_chunk::<8>() {
-        Some((first, rest)) => Block::of_words(u64::from_le_bytes(*first), tail_word(rest)),
-        None => Block::of_words(tail_word(bytes), 0),
+const fn lowest(length: usize) -> u32 {
+    ((1_u64 << length) - 1) as u32
+}
+
+/// A few bytes of which no two end in the same four bits: where a processor can look a
+/// byte up by these, a block of them is found in two steps.
+pub(crate) struct Set<const N: usize> {
+    bytes: [u8; N],
+    /// By its last four bits: the byte, or one that ends otherwise and so is never equal.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
+    table: [u8; 16],
+}
+
+impl<const N: usize> Set<N> {
+    /// These, to be evaluated when this is compiled: panics if two end in the same bits or one
+    /// is beyond ASCII.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "evaluated when this is compiled: would not build"
+    )]
+    pub const fn of(bytes: [u8; N]) -> Self {
+        let mut table = [0; 16];
+        table[0] = 1;
+        let mut at = 0;
+        while at < N {
+            let slot = &mut table[(bytes[at] & 0xf) as usize];
+            assert!(bytes[at].is_ascii() && *slot & 0xf != bytes[at] & 0xf);
+            *slot = bytes[at];
+            at += 1;
+        }
+        Self { bytes, table }
     }
 }
+
+/// Says which bytes are wanted.
+pub(crate) trait Wanted: Copy {
+    /// These, of a block of any width.
+    fn flags<B: Block>(&self, block: B) -> B::Flags;
+}
+
+/// Says which bytes are wanted for what they are and for what the byte after them is.
+pub(crate) trait WantedPair: Copy {
+    /// These, of a block of any width and the one that begins a byte later. Past the end of
+    /// the text stands a zero.
+    fn flags<B: Block>(&self, block: B, next: B) -> B::Flags;
+}
+
+/// A [`Wanted`] or [`WantedPair`], written as a closure would be: `wanted!(|block| …)` and
+/// `wanted!(|block, next| …)`. What it captures is named first: `wanted!([letter: u8]
+/// |block| block.is(letter))`.
+macro_rules! wanted {
+    (|$($block:ident),+| $flags:expr) => {
+        $crate::block::wanted!([] |$($block),+| $flags)
+    };
+    ([$($captured:ident: $type:ty),*] |$($block:ident),+| $flags:expr) => {{
+        #[derive(Clone, Copy)]
+        struct This {
+            $($captured: $type,)*
+        }
+        $crate::block::wanted!(@ $($captured),* ; $($block),+ ; $flags);
+        This { $($captured),* }
+    }};
+    (@ $($captured:ident),* ; $block:ident ; $flags:expr) => {
+        impl $crate::block::Wanted for This {
+            #[inline(always)]
+            fn flags<B: $crate::block::Block>(&self, $block: B) -> B::Flags {
+                let Self { $($captured),* } = *self;
+                $flags
+            }
+        }
+    };
+    (@ $($captured:ident),* ; $block:ident, $next:ident ; $flags:expr) => {
+        impl $crate::block::WantedPair for This {
+            #[inline(always)]
+            fn flags<B: $crate::block::Block>(&self, $block: B, $next: B) -> B::Flags {
+                let Self { $($captured),* } = *self;
+                $flags
+            }
+        }
+    };
+}
+pub(crate) use wanted;
 
 /// Up to seven bytes as a little-endian word, the missing ones zero.
 pub(crate) fn tail_word(tail: &[u8]) -> u64 {
@@ -39,267 +175,79 @@ pub(crate) fn tail_word(tail: &[u8]) -> u64 {
         .fold(0, |word, &byte| (word << 8) | u64::from(byte))
 }
 
-/// Flags of four blocks, joined only to see whether there are any.
-struct Wide([Flags; 4]);
-
-impl Wide {
-    #[inline(always)]
-    fn any(&self) -> bool {
-        let [a, b, c, d] = self.0;
-        (a | b | c | d).mask() != 0
-    }
-
-    /// A bit for each of sixty-four bytes.
-    #[inline(always)]
-    fn mask(&self) -> u64 {
-        let word = |mask, flags: &Flags| mask << BYTES | u64::from(flags.mask());
-        self.0.iter().rev().fold(0, word)
-    }
-}
-
 /// The first wanted byte.
 #[inline(always)]
-pub(crate) fn find(bytes: &[u8], wanted: impl Fn(Block) -> Flags) -> Option<usize> {
-    let mut at = 0;
-    let mut rest = bytes;
-    loop {
-        // Most are near: two blocks by themselves, before four are looked at together.
-        for _ in 0..2 {
-            let Some((block, tail)) = rest.split_first_chunk::<BYTES>() else {
-                return find_last(bytes, rest, wanted);
-            };
-            let mask = wanted(Block::of(block)).mask();
+pub(crate) fn find(bytes: &[u8], wanted: impl Wanted) -> Option<usize> {
+    // Most are near: two blocks right here, before a whole function is called.
+    if let Some((first, rest)) = bytes.split_first_chunk::<NARROW>() {
+        let mask = wanted.flags(Narrow.of(first)).mask();
+        if mask != 0 {
+            return Some(mask.trailing_zeros() as usize);
+        }
+        if let Some(second) = rest.first_chunk::<NARROW>() {
+            let mask = wanted.flags(Narrow.of(second)).mask();
             if mask != 0 {
-                return Some(at + mask.trailing_zeros() as usize);
+                return Some(NARROW + mask.trailing_zeros() as usize);
             }
-            at += BYTES;
-            rest = tail;
-        }
-        while let Some((stretch, tail)) = rest.split_first_chunk::<{ 4 * BYTES }>() {
-            let (blocks, _) = stretch.as_chunks::<BYTES>();
-            let &[a, b, c, d] = blocks else { break };
-            let flags = Wide([a, b, c, d].map(|block| wanted(Block::of(&block))));
-            if flags.any() {
-                return Some(at + flags.mask().trailing_zeros() as usize);
-            }
-            at += 4 * BYTES;
-            rest = tail;
-        }
-    }
-}
-
-/// The first wanted byte of `rest`, the last bytes of `bytes`, fewer than a block has. Before
-/// them none is wanted.
-#[inline(always)]
-fn find_last(bytes: &[u8], rest: &[u8], wanted: impl Fn(Block) -> Flags) -> Option<usize> {
-    if rest.is_empty() {
-        return None;
-    }
-    let (start, mask) = match bytes.last_chunk::<BYTES>() {
-        Some(block) => (bytes.len() - BYTES, wanted(Block::of(block)).mask()),
-        None => (0, wanted(short(bytes)).mask() & !(u32::MAX << bytes.len())),
-    };
-    (mask != 0).then(|| start + mask.trailing_zeros() as usize)
-}
-
-/// The first byte that is wanted for what it is and for what the byte after it is, the
-/// second block. Past the end stands a zero.
-#[inline(always)]
-pub(crate) fn find_pair(bytes: &[u8], wanted: impl Fn(Block, Block) -> Flags) -> Option<usize> {
-    let mut found = None;
-    any_pair(bytes, wanted, |at| {
-        found = Some(at);
-        true
-    });
-    found
-}
-
-/// Whether one of the places that [`find_pair`] finds is the right one. Some may be handed
-/// over twice.
-#[inline(always)]
-pub(crate) fn any_pair(
-    bytes: &[u8],
-    wanted: impl Fn(Block, Block) -> Flags,
-    mut is_right: impl FnMut(usize) -> bool,
-) -> bool {
-    let mut any = |start: usize, mut mask: u64| {
-        while mask != 0 {
-            if is_right(start + mask.trailing_zeros() as usize) {
-                return true;
-            }
-            mask &= mask - 1;
-        }
-        false
-    };
-    let mut at = 0;
-    let mut rest = bytes;
-    // One byte more than is looked at, for the last one's sake.
-    while let Some([_, nexts @ ..]) = rest.first_chunk::<{ 4 * BYTES + 1 }>() {
-        let (blocks, nexts) = (rest.as_chunks::<BYTES>().0, nexts.as_chunks::<BYTES>().0);
-        let (Some(&[a, b, c, d]), &[e, f, g, h]) = (blocks.first_chunk(), nexts) else {
-            break;
-        };
-        let pairs = [(a, e), (b, f), (c, g), (d, h)];
-        let flags = Wide(pairs.map(|(a, b)| wanted(Block::of(&a), Block::of(&b))));
-        if flags.any() && any(at, flags.mask()) {
-            return true;
-        }
-        at += 4 * BYTES;
-        rest = rest.get(4 * BYTES..).unwrap_or_default();
-    }
-    while let Some([_, next @ ..]) = rest.first_chunk::<{ BYTES + 1 }>()
-        && let Some(block) = rest.first_chunk::<BYTES>()
-    {
-        let mask = wanted(Block::of(block), Block::of(next)).mask();
-        if mask != 0 && any(at, mask.into()) {
-            return true;
-        }
-        at += BYTES;
-        rest = rest.get(BYTES..).unwrap_or_default();
-    }
-    let (start, block, bits) = match bytes.last_chunk::<BYTES>() {
-        Some(block) => (bytes.len() - BYTES, Block::of(block), u32::MAX),
-        None => (0, short(bytes), !(u32::MAX << bytes.len())),
-    };
-    any(start, (wanted(block, block.next()).mask() & bits).into())
-}
-
-/// Hands over the places of all wanted bytes, in order.
-pub(crate) fn places<F: Fn(Block) -> Flags>(bytes: &[u8], wanted: F) -> Places<'_, F> {
-    Places {
-        rest: bytes,
-        wanted,
-        base: 0,
-        mask: 0,
-        next: 0,
-    }
-}
-
-/// See [`places`].
-pub(crate) struct Places<'t, F> {
-    rest: &'t [u8],
-    wanted: F,
-    /// Where the stretch of `mask` begins.
-    base: usize,
-    /// The places in that stretch that have not been handed over.
-    mask: u64,
-    /// Where `rest` begins.
-    next: usize,
-}
-
-impl<F: Fn(Block) -> Flags> Places<'_, F> {
-    /// The wanted ones of the next bytes, and how many these are.
-    #[inline(always)]
-    fn stretch(&mut self) -> (u64, usize) {
-        if let Some((stretch, rest)) = self.rest.split_first_chunk::<{ 4 * BYTES }>() {
-            let (blocks, _) = stretch.as_chunks::<BYTES>();
-            if let &[a, b, c, d] = blocks {
-                self.rest = rest;
-                let flags = Wide([a, b, c, d].map(|block| (self.wanted)(Block::of(&block))));
-                return (flags.mask(), 4 * BYTES);
-            }
-        }
-        if let Some((block, rest)) = self.rest.split_first_chunk::<BYTES>() {
-            self.rest = rest;
-            return ((self.wanted)(Block::of(block)).mask().into(), BYTES);
-        }
-        let bytes = std::mem::take(&mut self.rest);
-        let mask = (self.wanted)(short(bytes)).mask() & !(u32::MAX << bytes.len());
-        (mask.into(), bytes.len())
-    }
-}
-
-impl<F: Fn(Block) -> Flags> Iterator for Places<'_, F> {
-    type Item = usize;
-
-    #[inline]
-    fn next(&mut self) -> Option<usize> {
-        while self.mask == 0 {
-            if self.rest.is_empty() {
+            if rest.len() == NARROW {
                 return None;
             }
-            self.base = self.next;
-            let (mask, bytes) = self.stretch();
-            self.mask = mask;
-            self.next += bytes;
+            return find_on(bytes, wanted);
         }
-        let at = self.base + self.mask.trailing_zeros() as usize;
-        self.mask &= self.mask - 1;
-        Some(at)
     }
+    scan::find_last(Narrow, bytes, wanted)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn wanted(byte: u8) -> bool {
-        byte < 0x20 || byte == b'"' || (b'a'..=b'c').contains(&(byte | 0x20))
+/// [`find`] where the first two blocks are full and hold none.
+#[inline(always)]
+fn find_on(bytes: &[u8], wanted: impl Wanted) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(wide) = avx2::Avx2::detected() {
+        return wide.find(bytes, 2 * NARROW, wanted);
     }
-
-    fn wanted_in(block: Block) -> Flags {
-        block.within(0, 0x1f) | block.is(b'"') | block.or(0x20).within(b'a', b'c')
+    #[inline(never)]
+    fn narrow(bytes: &[u8], wanted: impl Wanted) -> Option<usize> {
+        scan::find(Narrow, bytes, 2 * NARROW, wanted)
     }
+    narrow(bytes, wanted)
+}
 
-    fn pair(byte: u8, next: u8) -> bool {
-        (byte == b' ' && next == b' ') || !(b' '..=b'~').contains(&byte)
+/// The first byte that is wanted for what it is and for what the byte after it is.
+#[inline(always)]
+pub(crate) fn find_pair(bytes: &[u8], wanted: impl WantedPair) -> Option<usize> {
+    if bytes.len() <= 2 * NARROW {
+        return scan::find_pair(Narrow, bytes, wanted);
     }
-
-    fn pair_in(block: Block, next: Block) -> Flags {
-        (block.is(b' ') & next.is(b' ')) | !block.within(b' ', b'~')
+    #[cfg(target_arch = "x86_64")]
+    if let Some(wide) = avx2::Avx2::detected() {
+        return wide.find_pair(bytes, wanted);
     }
-
-    proptest! {
-        #[test]
-        fn all_that_a_plain_loop_finds_is_found(bytes in prop_oneof![
-            prop::collection::vec(any::<u8>(), 0..200),
-            "[ xyz\"]{0,100}".prop_map(String::into_bytes),
-            "(xx? ?){0,90}".prop_map(String::into_bytes),
-        ]) {
-            let slow: Vec<usize> = (0..bytes.len()).filter(|&at| wanted(bytes[at])).collect();
-            prop_assert_eq!(find(&bytes, wanted_in), slow.first().copied());
-            prop_assert_eq!(places(&bytes, wanted_in).collect::<Vec<_>>(), slow);
-
-            let next = |at: usize| bytes.get(at + 1).copied().unwrap_or(0);
-            let slow: Vec<usize> =
-                (0..bytes.len()).filter(|&at| pair(bytes[at], next(at))).collect();
-            prop_assert_eq!(find_pair(&bytes, pair_in), slow.first().copied());
-            let mut all = Vec::new();
-            any_pair(&bytes, pair_in, |at| {
-                all.push(at);
-                false
-            });
-            all.sort_unstable();
-            all.dedup();
-            prop_assert_eq!(all, slow);
-        }
-
-        #[test]
-        fn both_kinds_of_blocks_agree(bytes: [u8; 16], low: u8, high: u8, bits: u8) {
-            let (low, high) = (low.min(high), low.max(high));
-            let (fast, slow) = (Block::of(&bytes), portable::Block::of(&bytes));
-            prop_assert_eq!(fast.is(low).mask(), slow.is(low).mask());
-            prop_assert_eq!(fast.within(low, high).mask(), slow.within(low, high).mask());
-            prop_assert_eq!((!fast.within(low, high)).mask(), (!slow.within(low, high)).mask());
-            prop_assert_eq!(fast.or(bits).is(low | bits).mask(), slow.or(bits).is(low | bits).mask());
-            prop_assert_eq!(fast.next().is(bytes[7]).mask(), slow.next().is(bytes[7]).mask());
-            prop_assert_eq!(
-                ((fast.is(low) | fast.is(high)) & fast.within(low, high)).mask(),
-                ((slow.is(low) | slow.is(high)) & slow.within(low, high)).mask()
-            );
-            let [first, second] = [0, 8].map(|at| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()));
-            prop_assert_eq!(Block::of_words(first, second).is(low).mask(), fast.is(low).mask());
-            prop_assert_eq!(portable::Block::of_words(first, second).is(low).mask(), fast.is(low).mask());
-        }
-
-        #[test]
-        fn short_ends_are_read_whole(bytes in prop::collection::vec(any::<u8>(), 0..16)) {
-            let mut padded = [0; 16];
-            padded[..bytes.len()].copy_from_slice(&bytes);
-            for byte in 0..=u8::MAX {
-                prop_assert_eq!(short(&bytes).is(byte).mask(), Block::of(&padded).is(byte).mask());
-            }
-        }
+    #[inline(never)]
+    fn narrow(bytes: &[u8], wanted: impl WantedPair) -> Option<usize> {
+        scan::find_pair(Narrow, bytes, wanted)
     }
+    narrow(bytes, wanted)
+}
+
+/// Whether one of the places that [`find_pair`] finds, for one of `each`, is the right one.
+/// Some may be handed over twice.
+#[inline(always)]
+pub(crate) fn any_pair<W: WantedPair>(
+    bytes: &[u8],
+    each: &[W],
+    is_right: impl FnMut(&W, usize) -> bool,
+) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(wide) = avx2::Avx2::detected() {
+        return wide.any_pair(bytes, each, is_right);
+    }
+    #[inline(never)]
+    fn narrow<W: WantedPair>(
+        bytes: &[u8],
+        each: &[W],
+        is_right: impl FnMut(&W, usize) -> bool,
+    ) -> bool {
+        scan::any_pair(Narrow, bytes, each, is_right)
+    }
+    narrow(bytes, each, is_right)
 }

@@ -1,60 +1,85 @@
-//! Sixteen bytes on processors whose instructions are not named here, one by one.
+//! Blocks on processors whose instructions are not named here: their bytes one by one.
 
+use super::{Kind, Set, lowest};
 use std::ops::{BitAnd, BitOr, Not};
 
-/// Sixteen bytes of a text.
+/// Blocks that every processor can read.
 #[derive(Clone, Copy)]
-pub(crate) struct Block([u8; 16]);
+pub(super) struct Portable;
+
+/// Bytes of a text.
+#[derive(Clone, Copy)]
+pub(super) struct Block<const N: usize>([u8; N]);
 
 /// For each byte of a block, whether it is wanted: a bit each.
 #[derive(Clone, Copy)]
-pub(crate) struct Flags(u16);
+pub(super) struct Flags<const N: usize>(u32);
 
-impl Block {
-    /// These bytes.
-    pub const fn of(bytes: &[u8; 16]) -> Self {
-        Self(*bytes)
-    }
-
-    /// The bytes of two words, the lowest first.
-    pub fn of_words(first: u64, second: u64) -> Self {
-        Self((u128::from(first) | u128::from(second) << 64).to_le_bytes())
-    }
-
-    fn flags(self, wanted: impl Fn(u8) -> bool) -> Flags {
-        let flag = |flags, (at, byte): (u32, u8)| flags | u16::from(wanted(byte)) << at;
+impl<const N: usize> Block<N> {
+    fn flags(self, wanted: impl Fn(usize, u8) -> bool) -> Flags<N> {
+        let flag = |flags, (at, byte)| flags | u32::from(wanted(at, byte)) << at;
         Flags((0..).zip(self.0).fold(0, flag))
     }
+}
 
-    /// Which are this byte.
-    pub fn is(self, byte: u8) -> Flags {
-        self.flags(|b| b == byte)
+impl<const N: usize> Kind<N> for Portable {
+    type Block = Block<N>;
+
+    fn of(self, bytes: &[u8; N]) -> Block<N> {
+        Block(*bytes)
     }
 
-    /// Which are `low`, `high`, or between them.
-    pub fn within(self, low: u8, high: u8) -> Flags {
-        self.flags(|b| (low..=high).contains(&b))
+    fn next(self, Block(bytes): Block<N>) -> Block<N> {
+        self.short(bytes.get(1..).unwrap_or_default()).0
     }
 
-    /// All bytes with these bits set: `0x20` makes letters small.
-    pub fn or(self, bits: u8) -> Self {
+    fn short(self, bytes: &[u8]) -> (Block<N>, Block<N>) {
+        let filled = |bytes: &[u8]| {
+            let mut all = [0; N];
+            for (byte, &known) in all.iter_mut().zip(bytes) {
+                *byte = known;
+            }
+            Block(all)
+        };
+        (filled(bytes), filled(bytes.get(1..).unwrap_or_default()))
+    }
+
+    fn in_order(self, mask: u32, length: usize) -> u32 {
+        mask & lowest(length)
+    }
+}
+
+impl<const N: usize> super::Block for Block<N> {
+    type Flags = Flags<N>;
+
+    fn is(self, byte: u8) -> Flags<N> {
+        self.flags(|_, b| b == byte)
+    }
+
+    fn among<const M: usize>(self, set: &Set<M>) -> Flags<N> {
+        self.flags(|_, b| set.bytes.contains(&b))
+    }
+
+    fn within(self, low: u8, high: u8) -> Flags<N> {
+        self.flags(|_, b| (low..=high).contains(&b))
+    }
+
+    fn same(self, other: Self) -> Flags<N> {
+        self.flags(|at, b| other.0.get(at) == Some(&b))
+    }
+
+    fn or(self, bits: u8) -> Self {
         Self(self.0.map(|b| b | bits))
     }
+}
 
-    /// For each byte the one after it; after the last a zero.
-    pub const fn next(self) -> Self {
-        Self((u128::from_le_bytes(self.0) >> 8).to_le_bytes())
+impl<const N: usize> super::Flags for Flags<N> {
+    fn mask(self) -> u32 {
+        self.0
     }
 }
 
-impl Flags {
-    /// A bit for each byte, the first byte's lowest.
-    pub fn mask(self) -> u32 {
-        self.0.into()
-    }
-}
-
-impl BitOr for Flags {
+impl<const N: usize> BitOr for Flags<N> {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
@@ -62,7 +87,7 @@ impl BitOr for Flags {
     }
 }
 
-impl BitAnd for Flags {
+impl<const N: usize> BitAnd for Flags<N> {
     type Output = Self;
 
     fn bitand(self, other: Self) -> Self {
@@ -70,10 +95,10 @@ impl BitAnd for Flags {
     }
 }
 
-impl Not for Flags {
+impl<const N: usize> Not for Flags<N> {
     type Output = Self;
 
     fn not(self) -> Self {
-        Self(!self.0)
+        Self(!self.0 & lowest(N))
     }
 }

@@ -8,7 +8,7 @@ use super::dispatch;
 use super::eval::Evaluator;
 use super::rows::{self, RuleVerdict};
 use super::sink::{self, SinkGate, SinkPaths, SinkVerdict};
-use super::tool::{self, Status, Tool};
+use super::tool::{self, Asked, Status, Tool};
 use super::walk::{self, WalkError};
 use super::{Attempt, Call, Gate, write_tool_key};
 use crate::json::Reader;
@@ -130,17 +130,23 @@ pub(super) fn judge<'a>(
         },
         Standing::Unknown => (None, None),
     };
-    scratch.groups.clear();
-    let contract_index = match known {
+    // Lent for as long as the rest of the scratch is written.
+    let mut found = (
+        std::mem::take(&mut scratch.groups),
+        std::mem::take(&mut scratch.aims),
+    );
+    let (contract_index, asked) = match known {
         Some(tool) => {
             tool.near.touch(tables);
-            scratch.groups.extend_from_slice(&tool.link.groups);
-            tool.link.contract
+            (tool.link.contract, tool.link.asked())
         }
         None => {
             full_name(call, &mut scratch.key);
-            tool::find_groups(tables, &scratch.key, &mut scratch.groups)?;
-            tool::find_contract(tables, &scratch.key, call.tool)?
+            let (groups, aims) = &mut found;
+            tool::find_groups(tables, &scratch.key, groups)?;
+            tool::find_aims(tables, groups, aims)?;
+            let contract = tool::find_contract(tables, &scratch.key, call.tool)?;
+            (contract, Asked { groups, aims })
         }
     };
     let contract: Option<&'a Contract> = match contract_index {
@@ -167,10 +173,9 @@ pub(super) fn judge<'a>(
     let resolve = contract.is_some_and(|c| c.flags.get() & CONTRACT_RESOLVE_SYMLINKS != 0);
     let arguments = call.arguments.unwrap_or(b"{}");
     scratch.eval.reset();
-    let groups = std::mem::take(&mut scratch.groups);
     let mut evaluator = Evaluator::new(
         tables,
-        &groups,
+        asked,
         constraints,
         resolve,
         &mut scratch.eval,
@@ -190,7 +195,7 @@ pub(super) fn judge<'a>(
     let arguments = match walked {
         Ok(arguments) => arguments,
         Err(WalkError::Malformed(error)) => {
-            scratch.groups = groups;
+            (scratch.groups, scratch.aims) = found;
             return Ok((
                 Verdict::Deny,
                 Stage::Malformed,
@@ -254,7 +259,7 @@ pub(super) fn judge<'a>(
     }
     let approved_once = attempt == Attempt::ApprovedOnce;
     let destructive = known.is_some_and(|tool| tool.destructive);
-    if let Some((verdict, cause)) = rule_stage(tables, &groups, scratch, destructive)? {
+    if let Some((verdict, cause)) = rule_stage(tables, asked.groups, scratch, destructive)? {
         let lifted = approved_once && verdict == Verdict::Ask;
         strictest.offer(
             if lifted { Verdict::Allow } else { verdict },
@@ -262,7 +267,7 @@ pub(super) fn judge<'a>(
             Found::Cause(cause),
         );
     }
-    scratch.groups = groups;
+    (scratch.groups, scratch.aims) = found;
     if let Some(sinks) = sinks {
         let gate = SinkGate {
             tables,

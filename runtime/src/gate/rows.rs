@@ -54,8 +54,23 @@ pub(super) fn judge(
     fallback: Verdict,
 ) -> Result<RuleVerdict, Corrupt> {
     let EvalScratch {
-        events, signatures, ..
+        events,
+        signatures,
+        repeated,
+        ..
     } = eval;
+    if !*repeated {
+        // One signature a path: there is one pick, and its order does not matter.
+        begin(rows);
+        return first_match(
+            tables,
+            groups,
+            signatures.iter().map(Ok),
+            events,
+            rows,
+            fallback,
+        );
+    }
     let run = |signature: &Signature| {
         events
             .get(signature.start as usize..signature.end as usize)
@@ -86,7 +101,13 @@ pub(super) fn judge(
     }
     let mut best: Option<RuleVerdict> = None;
     loop {
-        let found = first_match(tables, groups, signatures, events, rows, fallback)?;
+        begin(rows);
+        // Moved out for as long as the rest of the scratch is written.
+        let choices = std::mem::take(&mut rows.choices);
+        let picked = choices.iter().map(|choice| at(signatures, choice.current));
+        let found = first_match(tables, groups, picked, events, rows, fallback);
+        rows.choices = choices;
+        let found = found?;
         let better = best.is_none_or(|best| {
             found.verdict > best.verdict
                 || (found.verdict == best.verdict && found.rule < best.rule)
@@ -113,25 +134,24 @@ fn next_pick(choices: &mut [Choice]) -> bool {
     false
 }
 
-/// The first row that the current pick satisfies.
-fn first_match(
+/// The first row that a pick satisfies: the signatures that it picks, one a path. The rows'
+/// states have to be stale.
+fn first_match<'s>(
     tables: &Tables<'_>,
     groups: &[u32],
-    signatures: &[Signature],
+    picked: impl Iterator<Item = Result<&'s Signature, Corrupt>>,
     events: &[u32],
     rows: &mut RowScratch,
     fallback: Verdict,
 ) -> Result<RuleVerdict, Corrupt> {
-    begin(rows);
     let RowScratch {
         states,
         epoch,
         satisfied,
-        choices,
         ..
     } = rows;
-    for choice in choices.iter() {
-        let signature = at(signatures, choice.current)?;
+    for signature in picked {
+        let signature = signature?;
         let run = events
             .get(signature.start as usize..signature.end as usize)
             .ok_or(Corrupt)?;

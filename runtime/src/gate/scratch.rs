@@ -23,6 +23,8 @@ pub(super) struct Scratch {
     pub key: String,
     /// Groups of a tool that is not pinned.
     pub groups: Vec<u32>,
+    /// What these look at.
+    pub aims: Vec<super::tool::Aim>,
     /// What the reason of the decision quotes.
     pub culprit: Culprit,
     /// The same, of the call around the one that is looked at.
@@ -70,6 +72,8 @@ pub(super) struct EvalScratch {
     /// Raised atoms: one run a signature.
     pub events: Vec<u32>,
     pub signatures: Vec<super::rows::Signature>,
+    /// Some path may have several signatures: picks have to be made.
+    pub repeated: bool,
     /// By quantifier: leaves that raised it.
     pub quants: Vec<u32>,
     pub quant_touched: Vec<u32>,
@@ -133,6 +137,7 @@ impl Scratch {
                 hit_tests: Vec::with_capacity(tables.tests.len()),
                 events: Vec::with_capacity(4096.max(tables.atoms.len())),
                 signatures: Vec::with_capacity(1024),
+                repeated: false,
                 quants: vec![0; tables.quants.len()],
                 quant_touched: Vec::with_capacity(tables.quants.len()),
                 counts: vec![0; tables.paths.len()],
@@ -153,6 +158,7 @@ impl Scratch {
             provenance: provenance::Scratch::default(),
             key: String::with_capacity(256),
             groups: Vec::with_capacity(tables.groups.len()),
+            aims: Vec::with_capacity(tables.dimensions.len()),
             culprit: Culprit {
                 param: String::with_capacity(256),
                 value: String::with_capacity(4096),
@@ -176,6 +182,7 @@ impl EvalScratch {
     pub fn reset(&mut self) {
         self.events.clear();
         self.signatures.clear();
+        self.repeated = false;
         self.nfa.reset();
         self.failed_constraint = None;
         self.carried.clear();

@@ -38,6 +38,8 @@ pub(super) struct Leaf {
 pub(super) enum LeafKind {
     String {
         escaped: bool,
+        /// It was seen on the walk not to look like a destination.
+        shapeless: bool,
     },
     /// A key of an object below the top level.
     Key {
@@ -319,8 +321,12 @@ impl SinkGate<'_, '_> {
         };
         let escaped = matches!(
             leaf.kind,
-            LeafKind::String { escaped: true } | LeafKind::Key { escaped: true }
+            LeafKind::String { escaped: true, .. } | LeafKind::Key { escaped: true }
         );
+        let shapeless = matches!(leaf.kind, LeafKind::String { shapeless, .. } if shapeless);
+        if shaped_only && shapeless {
+            return Ok(None);
+        }
         if !escaped {
             return self.text(text, leaf, sink, shaped_only, scratch, pass);
         }
@@ -383,6 +389,11 @@ impl SinkGate<'_, '_> {
         scratch: &mut Scratch,
         pass: &mut Pass,
     ) -> Result<Option<SinkVerdict>, Corrupt> {
+        if let Some(trusted) = self.trusted
+            && is_trusted(self.tables, trusted, destination, &mut scratch.eval.number)?
+        {
+            return Ok(None);
+        }
         // The parameter's name is needed for approvals and for the question.
         let mut param = std::mem::take(&mut scratch.walk.key);
         let named = self.write_param(leaf, sink, &mut param);
@@ -427,18 +438,13 @@ impl SinkGate<'_, '_> {
         }
     }
 
-    /// Who vouches for a destination, or who named it.
+    /// Who vouches for a destination that the policy does not trust, or who named it.
     fn trust(
         &self,
         destination: &str,
         param: &str,
         scratch: &mut Scratch,
     ) -> Result<Trust, Corrupt> {
-        if let Some(trusted) = self.trusted
-            && is_trusted(self.tables, trusted, destination, &mut scratch.eval.number)?
-        {
-            return Ok(Trust::Trusted);
-        }
         if self
             .approvals
             .holds(self.server, self.tool, param, destination, &mut scratch.key)
@@ -490,8 +496,15 @@ fn is_trusted(
         if kinds & (1 << LITERAL_AT_DOMAIN) == 0 {
             return Ok(false);
         }
-        super::eval::fold_ascii(domain, buffer);
-        let found = literals::find(tables, set, LITERAL_AT_DOMAIN, buffer.as_bytes())?;
+        // The folded address ends in it.
+        let start = buffer.len().saturating_sub(domain.len());
+        let folded = buffer.as_bytes().get(start..).unwrap_or_default();
+        let found = if folded.eq_ignore_ascii_case(domain.as_bytes()) {
+            literals::find(tables, set, LITERAL_AT_DOMAIN, folded)?
+        } else {
+            super::eval::fold_ascii(domain, buffer);
+            literals::find(tables, set, LITERAL_AT_DOMAIN, buffer.as_bytes())?
+        };
         return Ok(found.is_some());
     }
     if kinds & (1 << LITERAL_BELOW) != 0 && address::host(destination, buffer).is_ok() {

@@ -5,6 +5,7 @@ use super::near::Near;
 use crate::Label;
 use crate::plan::format::{
     CONTRACT_OUTPUTS, Contract, HeuristicWord, META_HEURISTICS, NONE, OutputLabel, VIEW_CALLS,
+    VIEW_COUNT,
 };
 use crate::plan::{Corrupt, Tables, at, glob, slice};
 use crate::provenance::{FieldRule, LabelStep, OutputLabels};
@@ -39,10 +40,32 @@ pub(super) struct Link {
     /// Index of the contract, or [`NONE`].
     pub contract: u32,
     pub groups: Vec<u32>,
+    /// What the groups look at, by path.
+    pub aims: Vec<Aim>,
     /// Attempts whose times matter.
     pub history: usize,
     /// Whether it matters at all how many there were.
     pub counted: bool,
+}
+
+/// One dimension of a tool's groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Aim {
+    /// The path that it looks at; [`NONE`] for `calls(this)`.
+    pub path: u32,
+    /// Its index in the plan.
+    pub dimension: u32,
+    /// It is asked once a call, not of each leaf: a count, or `calls(this)`.
+    pub once: bool,
+}
+
+/// The rules that apply to a tool.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'l> {
+    /// The groups that they stand in.
+    pub groups: &'l [u32],
+    /// What these look at, sorted by path.
+    pub aims: &'l [Aim],
 }
 
 impl Tool {
@@ -94,6 +117,14 @@ fn is_destructive(definition: &ToolDefinition) -> bool {
 }
 
 impl Link {
+    /// The rules, as a decision takes them.
+    pub fn asked(&self) -> Asked<'_> {
+        Asked {
+            groups: &self.groups,
+            aims: &self.aims,
+        }
+    }
+
     /// Finds the contract and the groups of a tool.
     pub fn new(tables: &Tables<'_>, server: Option<&str>, tool: &str) -> Result<Self, Corrupt> {
         let full = full_name(server, tool);
@@ -102,6 +133,7 @@ impl Link {
             ..Self::default()
         };
         find_groups(tables, &full, &mut link.groups)?;
+        find_aims(tables, &link.groups, &mut link.aims)?;
         let mut history = 0_usize;
         for &group in &link.groups {
             let group = at(tables.groups, group)?;
@@ -148,12 +180,13 @@ pub(super) fn find_contract(tables: &Tables<'_>, full: &str, tool: &str) -> Resu
     Ok(NONE)
 }
 
-/// Appends the groups whose pattern matches `full`, in plan order.
+/// Writes the groups whose pattern matches `full`, in plan order.
 pub(super) fn find_groups(
     tables: &Tables<'_>,
     full: &str,
     out: &mut Vec<u32>,
 ) -> Result<(), Corrupt> {
+    out.clear();
     let exact = tables.meta()?.exact_groups.get() as usize;
     let named = tables.groups.get(..exact).ok_or(Corrupt)?;
     let index = partition(named, |group| Ok(tables.text(&group.pattern)? < full))?;
@@ -167,6 +200,27 @@ pub(super) fn find_groups(
             out.push(index as u32);
         }
     }
+    Ok(())
+}
+
+/// Writes what the groups look at, sorted by path.
+pub(super) fn find_aims(
+    tables: &Tables<'_>,
+    groups: &[u32],
+    out: &mut Vec<Aim>,
+) -> Result<(), Corrupt> {
+    out.clear();
+    for &group in groups {
+        let range = &at(tables.groups, group)?.dimensions;
+        for (dimension, record) in (range.start.get()..).zip(slice(tables.dimensions, range)?) {
+            out.push(Aim {
+                path: record.path.get(),
+                dimension,
+                once: matches!(record.view.get(), VIEW_COUNT | VIEW_CALLS),
+            });
+        }
+    }
+    out.sort_unstable_by_key(|aim| (aim.path, aim.dimension));
     Ok(())
 }
 

@@ -8,6 +8,8 @@
 use super::eval::{Evaluator, Kind, LeafText};
 use super::scratch::WalkScratch;
 use super::sink::{Leaf, LeafKind, NO_SINK, SinkPaths};
+use crate::address;
+use crate::block::tail_word;
 use crate::json::{Event, Malformed, Reader, Text, folds_to};
 use crate::plan::format::{NONE, PathNode};
 use crate::plan::{Corrupt, Tables, at, edge_slot, slice};
@@ -105,6 +107,24 @@ pub(super) fn walk<'a>(
         }
     }
     Ok(arguments)
+}
+
+/// Whether text is ASCII without capital letters, eight bytes at a time.
+fn is_small(text: &[u8]) -> bool {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    // Adding sets the highest bit of a byte from `A` on, or from the one after `Z` on; no
+    // carry leaves an ASCII byte.
+    let odd = |word: u64| {
+        let ascii = word & !HIGH;
+        let from_a = ascii + u64::from_ne_bytes([0x80 - b'A'; 8]);
+        let beyond_z = ascii + u64::from_ne_bytes([0x7f - b'Z'; 8]);
+        (word | (from_a & !beyond_z)) & HIGH
+    };
+    let (words, tail) = text.as_chunks::<8>();
+    let whole = words
+        .iter()
+        .fold(0, |seen, word| seen | odd(u64::from_le_bytes(*word)));
+    whole | odd(tail_word(tail)) == 0
 }
 
 /// Whether no permissive test may rest on a leaf at this position.
@@ -210,12 +230,7 @@ impl<'a> Walk<'_, '_, 'a> {
     /// servers' JSON libraries do.
     fn variants(&mut self, node: u32, key: &Text<'a>) -> Result<(), Corrupt> {
         let node: &PathNode = at(self.tables.path_nodes, node)?;
-        let bytes = key.raw().bytes();
-        // Without branches: keys are short.
-        let varied = bytes.fold(false, |varied, b| {
-            varied | !b.is_ascii() | b.is_ascii_uppercase() | (b == b'\\')
-        });
-        if node.mixed.get() == 0 && !varied {
+        if node.mixed.get() == 0 && !key.is_escaped() && is_small(key.raw().as_bytes()) {
             return Ok(());
         }
         for edge in slice(self.tables.path_edges, &node.edges)? {
@@ -251,7 +266,7 @@ impl<'a> Walk<'_, '_, 'a> {
                 return Ok(None);
             }
             let edge = at(self.tables.path_edges, index)?;
-            if self.tables.text(&edge.key)? == name {
+            if self.tables.bytes_of(&edge.key)? == name.as_bytes() {
                 return Ok(Some(edge.child.get()));
             }
             slot = (slot + 1) & mask;
@@ -361,6 +376,7 @@ impl<'a> Walk<'_, '_, 'a> {
                     Leaf {
                         kind: LeafKind::String {
                             escaped: text.is_escaped(),
+                            shapeless: false,
                         },
                         start,
                         end,
@@ -406,6 +422,20 @@ impl<'a> Walk<'_, '_, 'a> {
         let end = self.scratch.active.len();
         if end > active {
             evaluator.begin_leaf(kind, &text);
+            // Decoding once is enough.
+            if let Some(Leaf {
+                kind:
+                    LeafKind::String {
+                        escaped: true,
+                        shapeless,
+                    },
+                sink: NO_SINK,
+                ..
+            }) = self.scratch.leaves.last_mut()
+                && kind == Kind::String
+            {
+                *shapeless = !address::is_destination_shaped(&evaluator.scratch.raw);
+            }
             if end - active == 1 {
                 let Some(&entry) = self.scratch.active.last() else {
                     return Err(WalkError::Corrupt);
@@ -445,5 +475,22 @@ impl<'a> Walk<'_, '_, 'a> {
         }
         self.scratch.active.truncate(active);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_small;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn small_text_has_no_capitals_and_is_ascii(text in prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..20),
+            "[@-\\[`a-z{]{0,20}".prop_map(String::into_bytes),
+        ]) {
+            let slow = text.iter().all(|b| b.is_ascii() && !b.is_ascii_uppercase());
+            prop_assert_eq!(is_small(&text), slow);
+        }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::text::Text;
 use super::{Limits, Malformed, MalformedKind, Scratch};
-use crate::block::{self, Block};
+use crate::block::{self, Set, wanted};
 use crate::number;
 
 /// One step through a JSON text.
@@ -436,7 +436,8 @@ impl<'a, 's> Reader<'a, 's> {
 #[inline(always)]
 fn find_special(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
-    let special = |block: Block| block.within(0, 0x1f) | block.is(b'"') | block.is(b'\\');
+    const MARKS: Set<2> = Set::of(*b"\"\\");
+    let special = wanted!(|block| block.within(0, 0x1f) | block.among(&MARKS));
     at + block::find(rest, special).unwrap_or(rest.len())
 }
 

@@ -8,7 +8,7 @@ mod resolved;
 
 pub use resolved::within_resolved;
 
-use crate::block::{self, Block};
+use crate::block::{self, Set, wanted};
 use crate::text::{canonical, canonical_with_nul, is_space};
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -81,11 +81,12 @@ fn within_every_reading(value: &str, prefix: &str) -> bool {
 /// Whether every reader takes an absolute path for the same components: printable ASCII
 /// without spaces, and nothing in it that decodes, separates or collapses.
 fn is_simple(path: &str) -> bool {
-    let odd = |block: Block, next: Block| {
-        let marks = block.is(b'%') | block.is(b'\\') | block.is(b'~') | block.is(b':');
-        let collapses = block.is(b'/') & (next.is(b'/') | next.is(b'.'));
-        !block.within(b'!', b'~') | marks | collapses
-    };
+    const MARKS: Set<4> = Set::of(*b"%\\~:");
+    const AFTER_SLASH: Set<2> = Set::of(*b"/.");
+    let odd = wanted!(|block, next| {
+        let collapses = block.is(b'/') & next.among(&AFTER_SLASH);
+        !block.within(b'!', b'~') | block.among(&MARKS) | collapses
+    });
     path.starts_with('/') && block::find_pair(path.as_bytes(), odd).is_none()
 }
 

@@ -50,10 +50,7 @@ pub(crate) fn find<'p>(
         if slot.kind.get() == NONE {
             return Ok(None);
         }
-        if slot.hash.get() == low
-            && slot.kind.get() == kind
-            && tables.text(&slot.key)?.as_bytes() == key
-        {
+        if slot.hash.get() == low && slot.kind.get() == kind && tables.bytes_of(&slot.key)? == key {
             return Ok(Some(&slot.values));
         }
         at = (at + 1) & mask;

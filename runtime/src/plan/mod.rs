@@ -302,6 +302,14 @@ impl<'p> Tables<'p> {
         self.strings.get(start..end).ok_or(Corrupt)
     }
 
+    /// The bytes of a string, to be compared.
+    #[inline]
+    pub(crate) fn bytes_of(&self, string: &Str) -> Result<&'p [u8], Corrupt> {
+        let (start, length) = (string.start.get() as usize, string.length.get() as usize);
+        let rest = self.strings.as_bytes().get(start..).ok_or(Corrupt)?;
+        rest.get(..length).ok_or(Corrupt)
+    }
+
     /// The plan's [`Meta`].
     ///
     /// # Errors

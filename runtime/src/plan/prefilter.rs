@@ -6,7 +6,7 @@
 //! "perhaps" too often, but never "no" wrongly. Linear, and allocates nothing.
 
 use super::format::{NEEDLE_BYTES, Needle, PREFILTER_ASCII_ONLY, PrefilterHeader};
-use crate::block;
+use crate::block::{self, Block, WantedPair};
 use zerocopy::FromBytes;
 
 /// A prefilter, read in place.
@@ -52,7 +52,11 @@ impl<'p> Prefilter<'p> {
         let mut at = 0;
         loop {
             let end = text.len().min(at + PIECE);
-            if self.needles.iter().any(|n| stands_in(n, text, at, end)) {
+            // The second of two bytes may stand in the next piece.
+            let piece = text.get(at..text.len().min(end + 1)).unwrap_or_default();
+            if block::any_pair(piece, self.needles, |needle, place| {
+                stands(needle, text, at + place)
+            }) {
                 return true;
             }
             if end == text.len() {
@@ -63,21 +67,18 @@ impl<'p> Prefilter<'p> {
     }
 }
 
-/// Whether a whole needle stands in `text`, its first rare byte from `at` on, before `end`.
-#[inline(always)]
-fn stands_in(needle: &Needle, text: &[u8], at: usize, end: usize) -> bool {
-    let [first, second] = needle.pair;
-    let [fold_first, fold_second] = needle.pair_fold;
-    // The second may stand in the next piece.
-    let piece = text.get(at..text.len().min(end + 1)).unwrap_or_default();
-    block::any_pair(
-        piece,
-        |block, next| block.or(fold_first).is(first) & next.or(fold_second).is(second),
-        |place| stands(needle, text, at + place),
-    )
+impl WantedPair for Needle {
+    #[inline(always)]
+    fn flags<B: Block>(&self, block: B, next: B) -> B::Flags {
+        let [first, second] = self.pair;
+        let [fold_first, fold_second] = self.pair_fold;
+        block.or(fold_first).is(first) & next.or(fold_second).is(second)
+    }
 }
 
-/// Whether `needle` stands in `text` with its rare bytes at `place`.
+/// Whether `needle` stands in `text` with its rare bytes at `place`. Rarely asked, from many
+/// places.
+#[inline(never)]
 fn stands(needle: &Needle, text: &[u8], place: usize) -> bool {
     let length = usize::from(needle.length);
     let Some(start) = place.checked_sub(usize::from(needle.rare)) else {

@@ -3,7 +3,7 @@
 //! An agent reads these as easily as plain text, so what they say is recorded as
 //! well. Works on text as received; case still matters here.
 
-use crate::block::{Block, Flags, places};
+use crate::block::{Block, places, wanted};
 
 /// Shorter runs cannot hide a destination and are mostly words.
 const MIN_RUN: usize = 16;
@@ -29,7 +29,10 @@ fn spelt_out(text: &str) -> Option<String> {
     let has = |word: &[u8]| {
         // Spaces are everywhere; the letter behind one is not.
         let letter = word.get(1).copied().unwrap_or(b' ');
-        let mut letters = places(bytes, |block| block.or(0x20).is(letter));
+        let mut letters = places(
+            bytes,
+            wanted!([letter: u8] |block| block.or(0x20).is(letter)),
+        );
         letters.any(|at| {
             let start = at.wrapping_sub(1);
             let here = bytes.get(start..).and_then(|rest| rest.get(..word.len()));
@@ -38,7 +41,7 @@ fn spelt_out(text: &str) -> Option<String> {
     };
     let bare = has(b" dot ") && has(b" at ");
     let bracketed = || {
-        let closing = |b: Block| b.is(b')') | b.is(b']') | b.is(b'}') | b.is(b'>');
+        let closing = wanted!(|b| b.is(b')') | b.is(b']') | b.is(b'}') | b.is(b'>'));
         places(bytes, closing).any(|at| {
             let before = text.get(..at).unwrap_or_default().trim_end().as_bytes();
             let ends = |word: &[u8]| {
@@ -116,7 +119,7 @@ const fn sextet(byte: u8) -> Option<u32> {
 
 /// The bytes that [`sextet`] knows.
 #[inline(always)]
-fn in_alphabet(block: Block) -> Flags {
+fn in_alphabet<B: Block>(block: B) -> B::Flags {
     let letter = block.or(0x20).within(b'a', b'z');
     let sign = block.is(b'+') | block.is(b'-') | block.is(b'/') | block.is(b'_');
     letter | block.within(b'0', b'9') | sign
@@ -156,7 +159,7 @@ fn base64_runs(text: &str, each: &mut impl FnMut(String)) {
     let (mut joined_from, mut lines) = (0, 0);
     let mut joined_to = 0;
     let mut start = 0;
-    for end in places(bytes, |block| !in_alphabet(block)).chain([bytes.len()]) {
+    for end in places(bytes, wanted!(|block| !in_alphabet(block))).chain([bytes.len()]) {
         let run = start..end;
         start = end + 1;
         if run.is_empty() {
@@ -291,6 +294,7 @@ fn escape(rest: &str) -> Option<(Option<char>, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block;
 
     fn all(text: &str) -> Vec<String> {
         let mut out = Vec::new();
@@ -301,7 +305,7 @@ mod tests {
     #[test]
     fn the_alphabet_is_what_is_decoded() {
         for byte in 0..=u8::MAX {
-            let known = in_alphabet(Block::of(&[byte; 16])).mask() != 0;
+            let known = block::find(&[byte], wanted!(|block| in_alphabet(block))).is_some();
             assert_eq!(known, sextet(byte).is_some(), "{byte}");
         }
     }

@@ -5,7 +5,7 @@
 //! all sequences of common words, though; so a space with what stands around it, two or three
 //! words mostly, is one as well.
 
-use crate::block::places;
+use crate::block::{places, wanted};
 
 /// Bytes in a sequence. Shorter texts have none.
 pub(super) const SHORTEST: usize = 6;
@@ -24,7 +24,7 @@ pub(super) fn long_hashes(
         let first = fold(word(bytes.first_chunk()) ^ secret, MIX);
         fold(first ^ word(bytes.last_chunk()), secret | 1)
     };
-    places(text, |block| block.is(b' ')).map(move |at| {
+    places(text, wanted!(|block| block.is(b' '))).map(move |at| {
         let around = |half: usize| text.get(at.checked_sub(half)?..at + half);
         let short = around(AROUND.0).map(hash);
         let long = around(AROUND.1).zip(short);

@@ -13,7 +13,7 @@ use super::lists::Lists;
 use super::store::{Hit, Mark};
 use crate::Label;
 use crate::address::{TokenKind, token_stands_at};
-use crate::block::places;
+use crate::block::{places, wanted};
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 
@@ -428,7 +428,7 @@ pub(super) fn digits(text: &str, buffer: &mut String, mut each: impl FnMut(&str)
         }
     };
     let bytes = text.as_bytes();
-    let mut starts = places(bytes, |b| b.within(b'0', b'9'));
+    let mut starts = places(bytes, wanted!(|b| b.within(b'0', b'9')));
     let mut at = 0;
     while at <= bytes.len() {
         if buffer.is_empty() {

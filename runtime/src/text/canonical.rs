@@ -10,7 +10,7 @@
 //! one that the loop would find.
 
 use super::{is_ignorable, is_plain, is_space, printable, run_of};
-use crate::block::{self, Block};
+use crate::block::{self, wanted};
 use std::ops::Range;
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_compatible};
 
@@ -76,7 +76,7 @@ fn ascii<const KEEP_NUL: bool>(input: &str, out: &mut String) {
     let mut rest = input;
     // One stretch of text without odd characters after the other.
     loop {
-        let stretch = run_of(rest.as_bytes(), printable);
+        let stretch = run_of(rest.as_bytes(), wanted!(|block| printable(block)));
         let (stretch, after) = rest.split_at_checked(stretch).unwrap_or((rest, ""));
         let stretch = match out.is_empty() || out.ends_with(' ') {
             true => stretch.strip_prefix(' ').unwrap_or(stretch),
@@ -105,7 +105,7 @@ fn ascii<const KEEP_NUL: bool>(input: &str, out: &mut String) {
 pub fn is_canonical_fast(input: &str) -> bool {
     !input.starts_with(' ')
         && !input.ends_with(' ')
-        && run_of(input.as_bytes(), |b: Block| printable(b) & !b.is(b'%')) == input.len()
+        && run_of(input.as_bytes(), wanted!(|b| printable(b) & !b.is(b'%'))) == input.len()
 }
 
 /// Writes the canonical form of `input` in lower case to `out`.
@@ -123,7 +123,7 @@ pub fn fold(input: &str, out: &mut String) {
     let mut at = 0;
     while at < end {
         let rest = out.as_bytes().get(at..end).unwrap_or_default();
-        let run = block::find(rest, |b| b.within(0x80, 0xff)).unwrap_or(rest.len());
+        let run = block::find(rest, wanted!(|b| b.within(0x80, 0xff))).unwrap_or(rest.len());
         if run > 0 {
             let new = out.len();
             out.extend_from_within(at..at + run);
@@ -274,7 +274,7 @@ fn compose_and_space(out: &mut String) {
     let mut at = 0;
     while at < end {
         let rest = out.as_bytes().get(at..end).unwrap_or_default();
-        let run = run_of(rest, printable);
+        let run = run_of(rest, wanted!(|block| printable(block)));
         if run > 2 {
             // Within ASCII nothing composes, and its last character only with what follows.
             let first = rest.first().copied().unwrap_or(b' ');

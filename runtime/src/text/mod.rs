@@ -17,7 +17,7 @@ pub use quoted::{Quoted, quote};
 pub(crate) use quoted::{has_hidden, quoted};
 pub use skeleton::skeleton;
 
-use crate::block::{self, Block, Flags};
+use crate::block::{self, Block, Wanted, WantedPair, wanted};
 
 /// Whether `c` is white space to any of the readers a value may meet.
 ///
@@ -79,25 +79,35 @@ pub fn is_plain(input: &str) -> bool {
 /// The length of the longest start of `text` that is printable ASCII without two spaces
 /// in a row.
 fn even_run(text: &str) -> usize {
-    run_of(text.as_bytes(), printable)
+    run_of(text.as_bytes(), wanted!(|block| printable(block)))
 }
 
 /// The printable characters of ASCII.
 #[inline(always)]
-pub(crate) fn printable(block: Block) -> Flags {
+pub(crate) fn printable<B: Block>(block: B) -> B::Flags {
     block.within(b' ', b'~')
 }
 
 /// The length of the longest start of `bytes` whose bytes are all `even`, without two
 /// spaces in a row.
 #[inline(always)]
-pub(crate) fn run_of(bytes: &[u8], even: impl Fn(Block) -> Flags) -> usize {
-    let odd = |block: Block, next: Block| !even(block) | (block.is(b' ') & next.is(b' '));
-    match block::find_pair(bytes, odd) {
+pub(crate) fn run_of(bytes: &[u8], even: impl Wanted) -> usize {
+    match block::find_pair(bytes, Odd(even)) {
         // The second of two spaces is the odd one.
         Some(at) if bytes.get(at) == Some(&b' ') => at + 1,
         Some(at) => at,
         None => bytes.len(),
+    }
+}
+
+/// What is not even, and the first of two spaces.
+#[derive(Clone, Copy)]
+struct Odd<W>(W);
+
+impl<W: Wanted> WantedPair for Odd<W> {
+    #[inline(always)]
+    fn flags<B: Block>(&self, block: B, next: B) -> B::Flags {
+        !self.0.flags(block) | (block.is(b' ') & next.is(b' '))
     }
 }
 
@@ -169,7 +179,7 @@ mod tests {
             let slow = (0..bytes.len()).find(|&at| {
                 !even(bytes[at]) || (at > 0 && bytes[at] == b' ' && bytes[at - 1] == b' ')
             });
-            let even = |block: Block| printable(block) & !block.is(b'%');
+            let even = wanted!(|block| printable(block) & !block.is(b'%'));
             prop_assert_eq!(run_of(bytes, even), slow.unwrap_or(bytes.len()));
         }
 

@@ -98,7 +98,8 @@ pub fn replace(
     // What an earlier `init` wrote, and nobody changed, is as good as new.
     if policy.exists() && std::fs::read_to_string(&policy).ok().as_ref() != Some(&text) {
         return Err(format!(
-            "`{}` exists already: move it away, or write the entry by hand",
+            "`{0}` exists already, and says something else: move it away, or name the servers in it \
+             (`servers:`) and write an entry that starts `bouncer gateway --policy {0}`",
             policy.display()
         ));
     }

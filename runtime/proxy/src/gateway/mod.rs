@@ -18,6 +18,7 @@ mod lists;
 mod page;
 mod routes;
 pub(super) mod splice;
+mod subjects;
 mod tasks;
 #[cfg(test)]
 mod tests;

@@ -15,11 +15,12 @@ use answers::{literal_tests, run};
 
 use super::rows::Signature;
 use super::scratch::EvalScratch;
+use super::tool::{Aim, Asked};
 use crate::json::Text;
 use crate::path;
 use crate::plan::automaton::Scan;
 use crate::plan::format::{
-    Constraint, Dimension, Group, NONE, QUANT_BIT, TEST_CARRIES_UNTRUSTED, TEST_CLASS_EQUALITY,
+    Constraint, Dimension, NONE, QUANT_BIT, TEST_CARRIES_UNTRUSTED, TEST_CLASS_EQUALITY,
     TEST_CLASS_TEXT, Test, VIEW_CALLS, VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST, VIEW_PROVENANCE,
     VIEW_VALUE,
 };
@@ -63,6 +64,8 @@ pub(super) struct Evaluator<'e, 'p> {
     pub tables: &'e Tables<'p>,
     /// Indices of the tool's groups.
     pub groups: &'e [u32],
+    /// What the groups look at, sorted by path.
+    pub aims: &'e [Aim],
     pub constraints: &'p [Constraint],
     pub resolve_symlinks: bool,
     pub scratch: &'e mut EvalScratch,
@@ -76,7 +79,7 @@ pub(super) struct Evaluator<'e, 'p> {
 impl<'e, 'p> Evaluator<'e, 'p> {
     pub fn new(
         tables: &'e Tables<'p>,
-        groups: &'e [u32],
+        Asked { groups, aims }: Asked<'e>,
         constraints: &'p [Constraint],
         resolve_symlinks: bool,
         scratch: &'e mut EvalScratch,
@@ -86,6 +89,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         Self {
             tables,
             groups,
+            aims,
             constraints,
             resolve_symlinks,
             scratch,
@@ -156,44 +160,43 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     /// Judges the current leaf as a leaf of `path`.
     pub fn leaf(&mut self, path: u32, through: bool) -> Result<(), Corrupt> {
         self.check_constraints(path, through)?;
-        if self.groups.is_empty() {
-            return Ok(());
-        }
         let start = self.scratch.events.len();
-        let mut relevant = false;
-        for &group in self.groups {
-            let group = at(self.tables.groups, group)?;
-            for dimension in dimensions_of(self.tables, group, path)? {
-                relevant = true;
-                self.dimension(dimension, through)?;
-            }
-        }
-        if !relevant {
+        let aims = aims_of(self.aims, path);
+        if aims.is_empty() {
             return Ok(());
         }
-        if let Some(count) = self.scratch.counts.get_mut(path as usize) {
-            if *count == 0 {
-                self.scratch.count_touched.push(path);
-            }
-            *count = count.saturating_add(1);
+        for aim in aims.iter().filter(|aim| !aim.once) {
+            self.dimension(at(self.tables.dimensions, aim.dimension)?, through)?;
         }
-        self.sign(path, start);
+        let count = self.scratch.counts.get_mut(path as usize).ok_or(Corrupt)?;
+        let first = *count == 0;
+        *count = count.saturating_add(1);
+        if first {
+            self.scratch.count_touched.push(path);
+        }
+        self.sign(path, start, first);
         Ok(())
     }
 
     /// Turns the events since `start` into a signature of `path`, unless the path's
-    /// last leaf raised the same.
-    fn sign(&mut self, path: u32, start: usize) {
+    /// last leaf raised the same. `first`: the path has had no leaf so far.
+    fn sign(&mut self, path: u32, start: usize, first: bool) {
         let EvalScratch {
-            events, signatures, ..
+            events,
+            signatures,
+            repeated,
+            ..
         } = &mut *self.scratch;
-        let new = events.get(start..).unwrap_or_default();
-        if let Some(last) = signatures.last()
-            && last.path == path
-            && events.get(last.start as usize..last.end as usize) == Some(new)
-        {
-            events.truncate(start);
-            return;
+        if !first {
+            let new = events.get(start..).unwrap_or_default();
+            if let Some(last) = signatures.last()
+                && last.path == path
+                && events.get(last.start as usize..last.end as usize) == Some(new)
+            {
+                events.truncate(start);
+                return;
+            }
+            *repeated = true;
         }
         signatures.push(Signature {
             path,
@@ -502,18 +505,14 @@ impl Tri {
     }
 }
 
-/// The dimensions of a group that look at `path`: a run, since they are sorted.
-fn dimensions_of<'p>(
-    tables: &Tables<'p>,
-    group: &Group,
-    path: u32,
-) -> Result<&'p [Dimension], Corrupt> {
-    let all = slice(tables.dimensions, &group.dimensions)?;
-    let start = all.partition_point(|dimension| dimension.path.get() < path);
-    let rest = all.get(start..).ok_or(Corrupt)?;
-    let length = rest
-        .iter()
-        .take_while(|dimension| dimension.path.get() == path)
-        .count();
-    rest.get(..length).ok_or(Corrupt)
+/// Those of `aims` that look at `path`: a run, since they are sorted.
+fn aims_of(aims: &[Aim], path: u32) -> &[Aim] {
+    // Most tools have a handful, which are looked through faster than halved.
+    let start = match aims.len() {
+        ..=16 => aims.iter().take_while(|aim| aim.path < path).count(),
+        _ => aims.partition_point(|aim| aim.path < path),
+    };
+    let rest = aims.get(start..).unwrap_or_default();
+    let length = rest.iter().take_while(|aim| aim.path == path).count();
+    rest.get(..length).unwrap_or_default()
 }

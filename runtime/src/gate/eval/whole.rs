@@ -3,7 +3,7 @@
 use super::Evaluator;
 use super::answers::compare_count;
 use crate::gate::rows::Signature;
-use crate::plan::format::{NONE, VIEW_CALLS, VIEW_COUNT};
+use crate::plan::format::{NONE, VIEW_CALLS};
 use crate::plan::{Corrupt, at, slice};
 
 impl Evaluator<'_, '_> {
@@ -11,29 +11,21 @@ impl Evaluator<'_, '_> {
     /// `calls` gives the attempts within a window of milliseconds.
     pub fn finish_call(&mut self, calls: &dyn Fn(u64) -> u64) -> Result<(), Corrupt> {
         let start = self.scratch.events.len();
+        for aim in self.aims.iter().filter(|aim| aim.once) {
+            let dimension = at(self.tables.dimensions, aim.dimension)?;
+            for test in slice(self.tables.simple_tests, &dimension.simple)? {
+                let value = if dimension.view.get() == VIEW_CALLS {
+                    calls(test.window_ms.get())
+                } else {
+                    let leaves = self.scratch.counts.get(aim.path as usize);
+                    u64::from(leaves.copied().unwrap_or(0))
+                };
+                let verdict = compare_count(test.kind.get(), value, self.tables.text(&test.text)?);
+                self.raise(at(self.tables.tests, test.test.get())?, verdict, false);
+            }
+        }
         for &group in self.groups {
             let group = at(self.tables.groups, group)?;
-            for dimension in slice(self.tables.dimensions, &group.dimensions)? {
-                if !matches!(dimension.view.get(), VIEW_COUNT | VIEW_CALLS) {
-                    continue;
-                }
-                for test in slice(self.tables.simple_tests, &dimension.simple)? {
-                    let value = if dimension.view.get() == VIEW_CALLS {
-                        calls(test.window_ms.get())
-                    } else {
-                        u64::from(
-                            self.scratch
-                                .counts
-                                .get(dimension.path.get() as usize)
-                                .copied()
-                                .unwrap_or(0),
-                        )
-                    };
-                    let verdict =
-                        compare_count(test.kind.get(), value, self.tables.text(&test.text)?);
-                    self.raise(at(self.tables.tests, test.test.get())?, verdict, false);
-                }
-            }
             let first = group.quants.start.get();
             for (offset, quant) in slice(self.tables.quants, &group.quants)?.iter().enumerate() {
                 let raised = self
