@@ -91,7 +91,7 @@ impl Family<'_> {
         if let Some(table) = self.all_together() {
             let members: Vec<&Member<'_>> = self.members.iter().collect();
             done(members.len());
-            return Ok(vec![self.finish(Some(&table), &members)?]);
+            return Ok(vec![self.finish(Some(table), &members)?]);
         }
         // What is written alike tends to share states.
         let mut order: Vec<&Member<'_>> = self.members.iter().collect();
@@ -120,12 +120,25 @@ impl Family<'_> {
             positions.map(|member| member.position).min()
         };
         groups.sort_by_cached_key(|(_, places)| first(places));
-        let finished = self.threads.map(groups, |(table, places)| {
+        drop(tables);
+        let finished = self.threads.map(groups, |(table, mut places)| {
+            // Patterns stand in an automaton in the order of the list.
+            let position = |place: usize| order.get(place).map(|member| member.position);
+            let mut by_position: Vec<usize> = (0..places.len()).collect();
+            by_position.sort_by_key(|id| places.get(*id).and_then(|place| position(*place)));
+            let mut numbers = vec![0_u32; places.len()];
+            for (number, id) in (0..).zip(by_position) {
+                if let Some(slot) = numbers.get_mut(id) {
+                    *slot = number;
+                }
+            }
+            places.sort_by_key(|place| position(*place));
             let members: Vec<&Member<'_>> = places
                 .iter()
                 .filter_map(|place| order.get(*place).copied())
                 .collect();
-            self.finish(table.as_deref(), &members)
+            let table = table.map(|table| Arc::unwrap_or_clone(table).renumbered(&numbers));
+            self.finish(table, &members)
         });
         finished.into_iter().collect()
     }
@@ -192,7 +205,7 @@ impl Family<'_> {
     }
 
     /// The automaton of members that share a table, or of one that has none.
-    fn finish(&self, table: Option<&Table>, members: &[&Member<'_>]) -> Result<Built, BuildError> {
+    fn finish(&self, table: Option<Table>, members: &[&Member<'_>]) -> Result<Built, BuildError> {
         let hirs: Vec<&Hir> = members.iter().map(|member| &member.hir).collect();
         let simulated = || {
             thompson(&hirs)
@@ -202,7 +215,7 @@ impl Family<'_> {
                     message,
                 })
         };
-        let dfa = table.and_then(dfa::encode);
+        let dfa = table.and_then(|table| dfa::encode(&table));
         let (kind, bytes, fallback) = match dfa {
             Some(bytes) if self.kin.word_unicode => (AUTOMATON_DFA, bytes, Some(simulated()?)),
             Some(bytes) => (AUTOMATON_DFA, bytes, None),

@@ -218,6 +218,24 @@ impl Table {
         (table.size() <= limit).then_some(table)
     }
 
+    /// The same with other numbers for the patterns; `numbers` has one for each.
+    pub fn renumbered(mut self, numbers: &[u32]) -> Self {
+        for pattern in &mut self.reported {
+            if let Some(number) = numbers.get(*pattern as usize) {
+                *pattern = *number;
+            }
+        }
+        let mut start = 0;
+        for end in &self.reports {
+            let end = *end as usize;
+            if let Some(reported) = self.reported.get_mut(start..end) {
+                reported.sort_unstable();
+            }
+            start = end;
+        }
+        self
+    }
+
     /// The same with the coarsest classes of bytes that every state treats alike.
     pub fn coarse(self) -> Self {
         let bytes = self.columns - 1;

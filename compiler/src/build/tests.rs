@@ -128,6 +128,7 @@ fn every_pattern_of_a_list_is_in_one_automaton() {
         .collect();
     all.sort_unstable();
     assert_eq!(all, (0..patterns.len()).collect::<Vec<_>>());
+    assert!(built.iter().all(|built| built.positions.is_sorted()));
     assert_eq!(done.into_inner(), patterns.len());
     assert!(built.len() < 12, "{}", built.len());
 }
