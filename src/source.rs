@@ -122,7 +122,7 @@ pub fn compile_with(
     if !keep {
         loaded.policy.written = None;
     }
-    let mut line = progress::Line::new("tool patterns");
+    let mut line = progress::Line::new("patterns");
     let compiled =
         bouncer_compiler::compile_with(&loaded.policy, &mut |progress| line.show(progress));
     drop(line);

@@ -18,7 +18,7 @@ mod resolve;
 mod schema;
 pub mod verify;
 
-pub use emit::{Progress, compile, compile_with};
+pub use emit::{Progress, compile, compile_on, compile_with};
 pub use lower::CompileError;
 pub use read::{Document, Item};
 pub use resolve::{Input, Loaded, Options, builtin_heuristics, load};

@@ -8,11 +8,12 @@
     clippy::indexing_slicing
 )]
 
-use bouncer_compiler::{Input, Options, compile, load};
+use bouncer_compiler::{Input, Options, compile, compile_on, load};
 use bouncer_runtime::gate::{Attempt, Call, Gate};
 use bouncer_runtime::plan::format::MAX_WINDOWED_CALLS;
 use bouncer_runtime::plan::{Plan, digest_of};
 use proptest::prelude::*;
+use std::fmt::Write as _;
 
 fn plan_of(name: &str, text: &str, packs: bool) -> Vec<u8> {
     let options = Options {
@@ -40,6 +41,60 @@ fn equal_policies_give_equal_bytes() {
         assert!(Plan::load(first.clone()).is_ok(), "{name}");
         assert_eq!(first, plan_of(name, text, true), "{name}");
     }
+}
+
+/// Threads share lists of patterns out, and the patterns of one list, and which of them is
+/// through first is up to the machine.
+#[test]
+fn the_number_of_threads_makes_no_difference() {
+    let mut text = String::from("version: 1\npacks: []\nrules:\n");
+    for n in 0..240 {
+        let (tool, pattern) = match n % 4 {
+            0 => (n % 12, format!("a{}.*b{n}", n % 5)),
+            1 => (n % 3, format!(r"\b(key|token)_{n}[a-z0-9]{{4,12}}\b")),
+            2 => (1, format!("(?i)word{n}[_-][0-9a-z]{{12}}")),
+            _ => (n % 9, format!("^(drop|delete) tbl_{n}")),
+        };
+        let rule = "action: deny, match: {args.q: {regex:";
+        writeln!(text, "- {{tool: t{tool}, {rule} '{pattern}'}}}}}}").unwrap();
+    }
+    let bare = Options {
+        packs: false,
+        heuristics: false,
+    };
+    let load = |text: &str| {
+        let input = Input {
+            name: "many.yaml",
+            text,
+        };
+        load(&[input], &bare).expect("the policy loads")
+    };
+    let loaded = load(&text);
+    let on = |threads| {
+        let mut last = (0, 0);
+        let plan = compile_on(&loaded.policy, threads, &mut |progress| {
+            assert!(last.0 <= progress.done && progress.done <= progress.all);
+            last = (progress.done, progress.all);
+        });
+        assert_eq!(last.0, last.1, "{threads} threads");
+        plan.expect("the policy compiles")
+    };
+    let one = on(1);
+    assert!(Plan::load(one.clone()).is_ok());
+    for threads in [2, 3, 8] {
+        assert!(on(threads) == one, "{threads} threads");
+    }
+    // Nor to what is wrong, and to its order.
+    for n in [7, 3, 5] {
+        let huge = r"\w{1000}{100}";
+        let rule = "action: deny, match: {args.q: {regex:";
+        writeln!(text, "- {{tool: t{n}, {rule} 'x{n}{huge}'}}}}}}").unwrap();
+    }
+    let loaded = load(&text);
+    let errors = |threads| compile_on(&loaded.policy, threads, &mut |_| {}).unwrap_err();
+    let one = errors(1);
+    assert_eq!(one.len(), 3);
+    assert_eq!(errors(4), one);
 }
 
 #[test]

@@ -6,18 +6,31 @@
 //! plan's bytes, nothing of policies.
 
 mod dfa;
+mod list;
 mod literals;
 mod needles;
 mod nfa;
+mod products;
+mod table;
+#[cfg(test)]
+mod tests;
+mod threads;
 
 pub use literals::{LiteralSetBuilder, LiteralTables};
+pub use threads::{MAX_THREADS, Threads};
 
-use bouncer_runtime::plan::format::{AUTOMATON_DFA, AUTOMATON_NFA, AutomatonRef, NONE, Range};
+use list::Built;
+
+use bouncer_runtime::plan::format::{AUTOMATON_NFA, AutomatonRef, NONE, Range};
 use regex_automata::dfa::dense;
 use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};
 use regex_automata::{MatchKind, dfa::StartKind};
 use regex_syntax::hir::{Hir, Look};
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 use zerocopy::little_endian::U32;
 
 /// Bytes that one shared DFA may take while it is built.
@@ -29,8 +42,6 @@ const SINGLE_DFA_LIMIT: usize = 4 << 20;
 const DFA_BYTES_PER_BYTE: usize = 512;
 /// Bytes that the DFA of a single pattern may take, however long it is.
 const LONG_DFA_LIMIT: usize = 32 << 20;
-/// Groups in a row that have to fit before larger ones are tried again.
-const PATIENCE: usize = 8;
 /// Bytes that an NFA may take.
 const NFA_LIMIT: usize = 64 << 20;
 
@@ -41,9 +52,17 @@ pub struct Automata {
     pub refs: Vec<AutomatonRef>,
     /// The plan's automata bytes.
     pub bytes: Vec<u8>,
-    /// By list of patterns: the automata that cover it, each with the positions of its
-    /// patterns in the list.
-    shared: BTreeMap<Vec<String>, Vec<Covering>>,
+    /// By list of patterns: the automata that cover it, or why there are none.
+    shared: BTreeMap<Arc<[String]>, Result<Cover, BuildError>>,
+}
+
+/// The automata that cover a list of patterns.
+#[derive(Clone, Debug, Default)]
+pub struct Cover {
+    /// Each with the positions of its patterns in the list.
+    pub automata: Vec<Covering>,
+    /// How long it took to build them.
+    pub took: Duration,
 }
 
 /// An automaton and which patterns of a list it carries.
@@ -73,124 +92,94 @@ struct Kin {
     word_unicode: bool,
 }
 
+impl Kin {
+    fn of(hir: &Hir) -> Self {
+        let properties = hir.properties();
+        Self {
+            anchored: properties.look_set_prefix().contains(Look::Start),
+            word_unicode: properties.look_set().contains_word_unicode(),
+        }
+    }
+}
+
 impl Automata {
+    /// Builds automata for all of these lists, which [`Self::cover`] then finds. What is
+    /// built, and in which order it is stored, depends on the lists alone.
+    ///
+    /// `progress` is told how many patterns are built, now and then.
+    pub fn prepare(
+        &mut self,
+        lists: &[Arc<[String]>],
+        threads: &Threads,
+        progress: &mut dyn FnMut(usize),
+    ) {
+        let done = AtomicUsize::new(0);
+        let mut order = lists.iter();
+        threads.in_order(
+            lists.len(),
+            |at| {
+                let list = lists.get(at).map(AsRef::as_ref).unwrap_or_default();
+                let since = Instant::now();
+                let built = list::build(list, threads, &|patterns| {
+                    done.fetch_add(patterns, Ordering::Relaxed);
+                });
+                (built, since.elapsed())
+            },
+            |(built, took)| {
+                let stored = built.map(|built| self.store(built, took));
+                if let Some(list) = order.next() {
+                    self.shared.insert(Arc::clone(list), stored);
+                }
+            },
+            || progress(done.load(Ordering::Relaxed)),
+        );
+    }
+
     /// Automata that together report every pattern of the list that matches a text.
     ///
     /// # Errors
     /// If a pattern does not parse or is too big even for an NFA.
-    pub fn cover(&mut self, patterns: &[String]) -> Result<Vec<Covering>, BuildError> {
-        if let Some(covering) = self.shared.get(patterns) {
-            return Ok(covering.clone());
+    pub fn cover(&mut self, patterns: &[String]) -> Result<Cover, BuildError> {
+        if let Some(known) = self.shared.get_mut(patterns) {
+            let cover = known.clone();
+            // Who asks next pays nothing.
+            if let Ok(known) = known {
+                known.took = Duration::ZERO;
+            }
+            return cover;
         }
-        let mut kin: BTreeMap<Kin, Vec<(usize, Hir)>> = BTreeMap::new();
-        for (position, pattern) in patterns.iter().enumerate() {
-            let hir = regex_syntax::ParserBuilder::new()
-                .nest_limit(512)
-                .build()
-                .parse(pattern)
-                .map_err(|error| BuildError {
-                    position,
-                    message: error.to_string(),
-                })?;
-            let properties = hir.properties();
-            let family = Kin {
-                anchored: properties.look_set_prefix().contains(Look::Start),
-                word_unicode: properties.look_set().contains_word_unicode(),
-            };
-            kin.entry(family).or_default().push((position, hir));
+        if patterns.is_empty() {
+            return Ok(Cover::default());
         }
-        let mut covering = Vec::new();
-        for (family, members) in kin {
-            self.build_groups(family, patterns, &members, &mut covering)?;
-        }
-        self.shared.insert(patterns.to_vec(), covering.clone());
-        Ok(covering)
+        let list: Arc<[String]> = patterns.into();
+        self.prepare(&[list], &Threads::default(), &mut |_| {});
+        self.shared.get(patterns).cloned().unwrap_or_else(|| {
+            Err(BuildError {
+                position: 0,
+                message: "it was not built".to_owned(),
+            })
+        })
     }
 
-    /// Builds automata for all members, each for as many in a row as fit one.
-    ///
-    /// All together are tried first. After that each group is tried at a size between what
-    /// fitted last and what did not: an attempt that fails costs as much as one that does
-    /// not, so few should.
-    fn build_groups(
-        &mut self,
-        kin: Kin,
-        patterns: &[String],
-        members: &[(usize, Hir)],
-        covering: &mut Vec<Covering>,
-    ) -> Result<(), BuildError> {
-        let mut rest = members;
-        let mut size = members.len();
-        let mut too_many = members.len() + 1;
-        let mut fitted = 0;
-        while !rest.is_empty() {
-            size = size.clamp(1, rest.len());
-            let (group, after) = rest.split_at(size);
-            if let Some(built) = self.build_group(kin, patterns, group)? {
-                covering.push(built);
-                rest = after;
-                fitted += 1;
-                if fitted % PATIENCE == 0 {
-                    // What was too many there may fit here.
-                    too_many *= 2;
-                }
-                size += (too_many - size) / 2;
-            } else {
-                fitted = 0;
-                too_many = size;
-                size /= 2;
+    fn store(&mut self, built: Vec<Built>, took: Duration) -> Cover {
+        let automata = built.into_iter().map(|built| {
+            let count = u32::try_from(built.positions.len()).unwrap_or(u32::MAX);
+            let fallback = built
+                .fallback
+                .map_or(NONE, |nfa| self.push(&nfa, AUTOMATON_NFA, count, NONE));
+            let automaton = self.push(&built.bytes, built.kind, count, fallback);
+            if let Some(prefilter) = built.prefilter {
+                self.attach(automaton, &prefilter);
             }
-        }
-        Ok(())
-    }
-
-    /// One automaton for all of a group; `None` if it would be too large, which one
-    /// pattern alone never is.
-    fn build_group(
-        &mut self,
-        kin: Kin,
-        patterns: &[String],
-        members: &[(usize, Hir)],
-    ) -> Result<Option<Covering>, BuildError> {
-        let hirs: Vec<Hir> = members.iter().map(|(_, hir)| hir.clone()).collect();
-        let single = members.len() == 1;
-        let position = members.first().map_or(0, |(position, _)| *position);
-        let limit = if single {
-            let length = patterns.get(position).map_or(0, String::len);
-            (DFA_BYTES_PER_BYTE * length).clamp(SINGLE_DFA_LIMIT, LONG_DFA_LIMIT)
-        } else {
-            SHARED_DFA_LIMIT
-        };
-        let nfa = thompson(&hirs);
-        let dfa = nfa.as_ref().ok().and_then(|nfa| dense_dfa(nfa, kin, limit));
-        if dfa.is_none() && !single {
-            return Ok(None);
-        }
-        let nfa = nfa.map_err(|message| BuildError { position, message })?;
-        let count = u32::try_from(members.len()).unwrap_or(u32::MAX);
-        let simulated = || nfa::encode(&nfa, kin.anchored);
-        let automaton = match dfa {
-            Some(dfa) => {
-                let fallback = if kin.word_unicode {
-                    self.push(&simulated(), AUTOMATON_NFA, count, NONE)
-                } else {
-                    NONE
-                };
-                self.push(&dfa, AUTOMATON_DFA, count, fallback)
+            Covering {
+                automaton,
+                positions: built.positions,
             }
-            None => self.push(&simulated(), AUTOMATON_NFA, count, NONE),
-        };
-        // Anchored automata end early by themselves.
-        if !kin.anchored
-            && let Some(prefilter) = needles::prefilter(&hirs)
-        {
-            self.attach(automaton, &prefilter);
+        });
+        Cover {
+            automata: automata.collect(),
+            took,
         }
-        let positions = members.iter().map(|(position, _)| *position).collect();
-        Ok(Some(Covering {
-            automaton,
-            positions,
-        }))
     }
 
     fn push(&mut self, bytes: &[u8], kind: u32, patterns: u32, fallback: u32) -> u32 {
@@ -224,30 +213,36 @@ impl Automata {
 }
 
 /// The NFA of all patterns.
-fn thompson(hirs: &[Hir]) -> Result<NFA, String> {
-    thompson::Compiler::new()
-        .configure(
-            thompson::Config::new()
-                .which_captures(WhichCaptures::None)
-                .nfa_size_limit(Some(NFA_LIMIT)),
-        )
+fn thompson<H: Borrow<Hir>>(hirs: &[H]) -> Result<NFA, String> {
+    thompson_compiler()
         .build_many_from_hir(hirs)
+        .map_err(|error| error.to_string())
+}
+
+/// Compiles NFAs; making one is dearer than many a pattern.
+fn thompson_compiler() -> thompson::Compiler {
+    let mut compiler = thompson::Compiler::new();
+    compiler.configure(
+        thompson::Config::new()
+            .which_captures(WhichCaptures::None)
+            .nfa_size_limit(Some(NFA_LIMIT)),
+    );
+    compiler
+}
+
+fn parse(pattern: &str) -> Result<Hir, String> {
+    regex_syntax::ParserBuilder::new()
+        .nest_limit(512)
+        .build()
+        .parse(pattern)
         .map_err(|error| error.to_string())
 }
 
 /// The DFA of one pattern, if it stays small, and whether it only looks at the start of
 /// a text.
 pub(crate) fn pattern_dfa(pattern: &str) -> Option<(dense::DFA<Vec<u32>>, bool)> {
-    let hir = regex_syntax::ParserBuilder::new()
-        .nest_limit(512)
-        .build()
-        .parse(pattern)
-        .ok()?;
-    let properties = hir.properties();
-    let kin = Kin {
-        anchored: properties.look_set_prefix().contains(Look::Start),
-        word_unicode: properties.look_set().contains_word_unicode(),
-    };
+    let hir = parse(pattern).ok()?;
+    let kin = Kin::of(&hir);
     let nfa = thompson(&[hir]).ok()?;
     Some((determinize(&nfa, kin, SINGLE_DFA_LIMIT)?, kin.anchored))
 }
@@ -266,20 +261,11 @@ pub(crate) fn pattern_cost(pattern: &str) -> Option<PatternCost> {
     if pattern_dfa(pattern).is_some() {
         return None;
     }
-    let hir = regex_syntax::ParserBuilder::new()
-        .nest_limit(512)
-        .build()
-        .parse(pattern)
-        .ok()?;
+    let hir = parse(pattern).ok()?;
     Some(PatternCost {
         states: thompson(&[hir]).ok()?.states().len(),
         limit: SINGLE_DFA_LIMIT,
     })
-}
-
-/// The DFA in the plan's layout, if it stays below `limit`.
-fn dense_dfa(nfa: &NFA, kin: Kin, limit: usize) -> Option<Vec<u8>> {
-    dfa::encode(&determinize(nfa, kin, limit)?, kin.anchored)
 }
 
 /// The DFA, if it stays below `limit`.

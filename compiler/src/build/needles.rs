@@ -23,7 +23,7 @@ type Byte = (u8, u8);
 type Text = Vec<Byte>;
 
 /// The prefilter of an automaton for all of `patterns`, if one is worth having.
-pub(super) fn prefilter(patterns: &[Hir]) -> Option<Vec<u8>> {
+pub(super) fn prefilter<'h>(patterns: impl IntoIterator<Item = &'h Hir>) -> Option<Vec<u8>> {
     let mut reader = Reader::default();
     let mut needles: Vec<Needle> = Vec::new();
     for pattern in patterns {

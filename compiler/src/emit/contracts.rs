@@ -20,11 +20,16 @@ pub(super) fn write(
     paths: &PathTable,
     errors: &mut Vec<CompileError>,
 ) {
-    let mut contracts: Vec<&Contract> = policy.contracts.iter().collect();
-    contracts.sort_by(|a, b| (&a.key, a.layer).cmp(&(&b.key, b.layer)));
-    for contract in contracts {
+    for contract in sorted(policy) {
         write_contract(writer, contract, paths, errors);
     }
+}
+
+/// All contracts in the order in which they are written.
+pub(super) fn sorted(policy: &Policy) -> Vec<&Contract> {
+    let mut contracts: Vec<&Contract> = policy.contracts.iter().collect();
+    contracts.sort_by(|a, b| (&a.key, a.layer).cmp(&(&b.key, b.layer)));
+    contracts
 }
 
 fn write_contract(
@@ -152,7 +157,7 @@ fn write_constraints(
             .automata
             .cover(std::slice::from_ref(&pattern.pattern.regex));
         let automaton = match built {
-            Ok(covering) => covering.first().map_or(NONE, |part| part.automaton),
+            Ok(cover) => cover.automata.first().map_or(NONE, |part| part.automaton),
             Err(error) => {
                 errors.push(CompileError {
                     message: format!(

@@ -7,6 +7,7 @@ mod contracts;
 pub(crate) mod rules;
 mod writer;
 
+use crate::build::Threads;
 use crate::lower::{CompileError, Lowered, lower};
 use crate::policy::{Policy, Pos, Transport};
 use bouncer_runtime::Verdict;
@@ -15,9 +16,15 @@ use bouncer_runtime::plan::format::{
     PathEdge, PathNode, Range, Section, SectionEntry, ServerEntry,
 };
 use bouncer_runtime::plan::{digest_of, edge_slot};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
 use writer::Writer;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{Immutable, IntoBytes};
+
+/// So few patterns are built before a thread has started.
+const FEW_PATTERNS: usize = 8;
 
 /// Compiles a resolved policy to the bytes of a plan.
 ///
@@ -31,14 +38,14 @@ pub fn compile(policy: &Policy) -> Result<Vec<u8>, Vec<CompileError>> {
 /// How far long work is: a compilation, or a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Tool patterns whose automata are built; tools that are compared.
+    /// Patterns that have an automaton; tools that are compared.
     pub done: usize,
     /// All of them.
     pub all: usize,
 }
 
-/// [`compile`], which tells how far it is after each tool pattern: building automata is
-/// what takes time.
+/// [`compile`], which tells how far it is now and then: building automata is what takes
+/// time.
 ///
 /// # Errors
 /// As [`compile`].
@@ -46,6 +53,29 @@ pub fn compile_with(
     policy: &Policy,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<u8>, Vec<CompileError>> {
+    compile_on(policy, Threads::available(), progress)
+}
+
+/// [`compile_with`] on at most so many threads (and eight). How many there are makes no
+/// difference to the plan, nor to the errors.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_on(
+    policy: &Policy,
+    threads: usize,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<u8>, Vec<CompileError>> {
+    compile_timed(policy, threads, progress).map(|(plan, _)| plan)
+}
+
+/// The plan, and by tool pattern of it the time that its automata took to build, as far
+/// as none before it has the same.
+pub(crate) fn compile_timed(
+    policy: &Policy,
+    threads: usize,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(Vec<u8>, Vec<Duration>), Vec<CompileError>> {
     let lowered = lower(policy)?;
     let mut writer = Writer::default();
     let mut errors = Vec::new();
@@ -54,7 +84,8 @@ pub fn compile_with(
         writer.files.push(name);
     }
     write_paths(&mut writer, &lowered);
-    rules::write(&mut writer, policy, &lowered, &mut errors, progress);
+    prepare(&mut writer, policy, &lowered, threads, progress);
+    let times = rules::write(&mut writer, policy, &lowered, &mut errors);
     contracts::write(&mut writer, policy, &lowered.paths, &mut errors);
     write_heuristics(&mut writer, policy);
     write_servers(&mut writer, policy);
@@ -65,7 +96,45 @@ pub fn compile_with(
         writer.source = written.to_json();
     }
     let meta = meta(&mut writer, policy, &lowered);
-    Ok(assemble(&writer, meta))
+    Ok((assemble(&writer, meta), times))
+}
+
+/// Builds all automata, in the order in which they are asked for later.
+fn prepare(
+    writer: &mut Writer,
+    policy: &Policy,
+    lowered: &Lowered,
+    threads: usize,
+    progress: &mut dyn FnMut(Progress),
+) {
+    let dimensions = lowered
+        .groups
+        .iter()
+        .flat_map(|group| group.dimensions.values());
+    let of_rules = dimensions.map(rules::patterns);
+    let contracts = contracts::sorted(policy);
+    let of_contracts = contracts
+        .iter()
+        .flat_map(|contract| &contract.arg_patterns)
+        .map(|pattern| vec![pattern.pattern.regex.clone()]);
+    let mut known: HashSet<Arc<[String]>> = HashSet::new();
+    let mut lists: Vec<Arc<[String]>> = Vec::new();
+    for list in of_rules.chain(of_contracts) {
+        if list.is_empty() || known.contains(list.as_slice()) {
+            continue;
+        }
+        let list: Arc<[String]> = list.into();
+        known.insert(Arc::clone(&list));
+        lists.push(list);
+    }
+    drop(known);
+    let all = lists.iter().map(|list| list.len()).sum();
+    let threads = if all < FEW_PATTERNS { 1 } else { threads };
+    writer
+        .automata
+        .prepare(&lists, &Threads::new(threads), &mut |done| {
+            progress(Progress { done, all });
+        });
 }
 
 /// A position as the plan stores it.

@@ -1,7 +1,7 @@
 //! Writes rules, groups, dimensions and rows.
 
+use super::pos;
 use super::writer::{Writer, since};
-use super::{Progress, pos};
 use crate::build::LiteralSetBuilder;
 use crate::lower::{CompileError, Dimension, Group, Lowered, LoweredTest, Mode};
 use crate::policy::{Compare, ListItem, Op, Policy, Quantifier, Scalar, TypeName};
@@ -14,16 +14,17 @@ use bouncer_runtime::plan::format::{
     TEST_WITHIN, VIEW_CALLS, VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST,
 };
 use bouncer_runtime::plan::literals::canonical_number;
+use std::time::Duration;
 use zerocopy::little_endian::{U32, U64};
 
-/// Writes everything that the rule stage needs.
+/// Writes everything that the rule stage needs. Returns how long each group's automata
+/// took to build, unless an earlier one has the same.
 pub(super) fn write(
     writer: &mut Writer,
     policy: &Policy,
     lowered: &Lowered,
     errors: &mut Vec<CompileError>,
-    progress: &mut dyn FnMut(Progress),
-) {
+) -> Vec<Duration> {
     let empty = Str {
         start: U32::new(NONE),
         length: U32::new(0),
@@ -45,12 +46,24 @@ pub(super) fn write(
         };
         writer.rules.push(record);
     }
-    for (group, done) in lowered.groups.iter().zip(1..) {
-        write_group(writer, policy, group, errors);
-        progress(Progress {
-            done,
-            all: lowered.groups.len(),
-        });
+    let groups = lowered.groups.iter();
+    groups
+        .map(|group| write_group(writer, policy, group, errors))
+        .collect()
+}
+
+/// The patterns that a dimension's tests look for, in the order of the tests.
+pub(super) fn patterns(dimension: &Dimension) -> Vec<String> {
+    let tests = dimension.tests.iter();
+    tests.filter_map(|test| pattern(&test.op)).collect()
+}
+
+fn pattern(op: &Op) -> Option<String> {
+    match op {
+        Op::Contains(text) => Some(regex_syntax::escape(text)),
+        Op::StartsWith(text) => Some(format!(r"\A{}", regex_syntax::escape(text))),
+        Op::Matches(pattern) => Some(pattern.regex.clone()),
+        _ => None,
     }
 }
 
@@ -59,7 +72,7 @@ fn write_group(
     policy: &Policy,
     group: &Group,
     errors: &mut Vec<CompileError>,
-) {
+) -> Duration {
     let (first_row, first_atom, first_quant) = (
         writer.rows.len() as u32,
         writer.atoms.len() as u32,
@@ -92,12 +105,13 @@ fn write_group(
     let free_rows = writer.list(free.collect::<Vec<u32>>());
     // Dimensions are written in one run, after what they point at.
     let mut dimensions = Vec::new();
+    let mut took = Duration::ZERO;
     for ((path, view), dimension) in &group.dimensions {
         let base = Base {
             atom: first_atom,
             quant: first_quant as u32,
         };
-        dimensions.push(write_dimension(
+        let (written, its) = write_dimension(
             writer,
             policy,
             group,
@@ -105,7 +119,9 @@ fn write_group(
             dimension,
             base,
             errors,
-        ));
+        );
+        dimensions.push(written);
+        took += its;
     }
     let first_dimension = writer.dimensions.len();
     writer.dimensions.extend(dimensions);
@@ -119,6 +135,7 @@ fn write_group(
         call_history: U32::new(group.call_history),
     };
     writer.groups.push(record);
+    took
 }
 
 /// Where a group's atoms and quantifiers start in the plan.
@@ -136,7 +153,7 @@ fn write_dimension(
     dimension: &Dimension,
     base: Base,
     errors: &mut Vec<CompileError>,
-) -> format::Dimension {
+) -> (format::Dimension, Duration) {
     let first_test = writer.tests.len();
     for test in &dimension.tests {
         let atom = |mode: Mode| {
@@ -158,24 +175,17 @@ fn write_dimension(
         });
     }
     let numbered = || dimension.tests.iter().zip(first_test as u32..);
-    let mut patterns = Vec::new();
-    let mut owners = Vec::new();
+    let patterns = patterns(dimension);
+    let owners: Vec<(u32, &LoweredTest)> = numbered()
+        .map(|(test, index)| (index, test))
+        .filter(|(_, test)| pattern(&test.op).is_some())
+        .collect();
     let mut literals = LiteralSetBuilder::default();
     let first_simple = writer.simple_tests.len();
     for (test, index) in numbered() {
         match &test.op {
-            Op::Contains(text) => {
-                patterns.push(regex_syntax::escape(text));
-                owners.push((index, test));
-            }
-            Op::StartsWith(text) => {
-                patterns.push(format!(r"\A{}", regex_syntax::escape(text)));
-                owners.push((index, test));
-            }
-            Op::Matches(pattern) => {
-                patterns.push(pattern.regex.clone());
-                owners.push((index, test));
-            }
+            // Built together, below.
+            Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) => {}
             Op::Equals(Scalar::Number(text)) if matches!(view, VIEW_COUNT | VIEW_CALLS) => {
                 push_simple(writer, TEST_NUMBER_EQUAL, 0, text, test, index);
             }
@@ -188,9 +198,11 @@ fn write_dimension(
     }
     let literals = writer.literal_set(&literals);
     let first_matcher = writer.matchers.len();
+    let mut took = Duration::ZERO;
     match writer.automata.cover(&patterns) {
-        Ok(covering) => {
-            for part in covering {
+        Ok(cover) => {
+            took = cover.took;
+            for part in cover.automata {
                 let tests = writer.list(
                     part.positions
                         .iter()
@@ -209,14 +221,15 @@ fn write_dimension(
             errors.push(pattern_error(policy, group, pattern, &error.message));
         }
     }
-    format::Dimension {
+    let record = format::Dimension {
         path: U32::new(path),
         view: U32::new(view),
         matchers: since(&writer.matchers, first_matcher),
         literals: U32::new(literals),
         simple: since(&writer.simple_tests, first_simple),
         tests: since(&writer.tests, first_test),
-    }
+    };
+    (record, took)
 }
 
 /// A pattern that does not build, at the rule that has it.

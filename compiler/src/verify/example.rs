@@ -8,6 +8,7 @@ use super::names::Tool;
 use super::search::Assignment;
 use super::{Example, ListedTool};
 use crate::CompileError;
+use crate::build::Threads;
 use crate::lower::Step;
 use crate::policy::{Policy, Pos};
 use bouncer_runtime::gate::{Attempt, Call, Conversation, Gate};
@@ -16,7 +17,7 @@ use bouncer_runtime::tools::ToolDefinition;
 use bouncer_runtime::{Stage, Verdict};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, HashSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// More earlier attempts than this are not played.
 const MOST_ATTEMPTS: u64 = 20_000;
@@ -66,12 +67,7 @@ pub(super) struct Written {
 
 impl<'p> Judge<'p> {
     pub fn new(policy: &'p Policy, tools: &'p [ListedTool]) -> Result<Self, Vec<CompileError>> {
-        let mut built = Vec::new();
-        let mut since = Instant::now();
-        let bytes = crate::compile_with(policy, &mut |_| {
-            built.push(since.elapsed());
-            since = Instant::now();
-        })?;
+        let (bytes, built) = crate::emit::compile_timed(policy, Threads::available(), &mut |_| {})?;
         let broken = |error: bouncer_runtime::plan::LoadError| {
             vec![CompileError {
                 message: format!("the compiled plan does not load: {error}"),
