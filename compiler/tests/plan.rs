@@ -10,10 +10,11 @@
 
 use bouncer_compiler::{Input, Options, compile, compile_on, load};
 use bouncer_runtime::gate::{Attempt, Call, Gate};
-use bouncer_runtime::plan::format::MAX_WINDOWED_CALLS;
+use bouncer_runtime::plan::format::{Group, MAX_WINDOWED_CALLS, PathEdge, Section};
 use bouncer_runtime::plan::{Plan, digest_of};
 use proptest::prelude::*;
 use std::fmt::Write as _;
+use std::mem::offset_of;
 
 fn plan_of(name: &str, text: &str, packs: bool) -> Vec<u8> {
     let options = Options {
@@ -175,6 +176,55 @@ fn what_a_window_remembers_is_bounded() {
     assert!(changed(98765, MAX_WINDOWED_CALLS + 1).is_err_and(|error| error.contains("rates")));
     assert_eq!(changed(54323, MAX_WINDOWED_CALLS + 2), Ok(()));
     assert!(changed(54323, MAX_WINDOWED_CALLS + 3).is_err_and(|error| error.contains("groups")));
+}
+
+/// A plan with records changed, and what loading it says.
+fn forged(plan: &[u8], section: Section, change: impl FnOnce(&mut [u8])) -> Result<(), String> {
+    let loaded = Plan::load(plan.to_vec()).unwrap();
+    let part = loaded.section(section);
+    let start = part.as_ptr() as usize - loaded.bytes().as_ptr() as usize;
+    let mut plan = plan.to_vec();
+    change(&mut plan[start..start + part.len()]);
+    let digest = digest_of(&plan);
+    plan[32..64].copy_from_slice(&digest);
+    Plan::load(plan)
+        .map(drop)
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_place_of_the_arguments_is_reached_in_one_way() {
+    let text =
+        "version: 1\nrules: [{tool: t, when: 'args.ab == 1 and args.aB == 2', action: deny}]\n";
+    let plan = plan_of("paths.yaml", text, false);
+    assert_eq!(forged(&plan, Section::PathEdges, |_| {}), Ok(()));
+    let result = forged(&plan, Section::PathEdges, |edges| {
+        let (size, child) = (size_of::<PathEdge>(), offset_of!(PathEdge, child));
+        edges.copy_within(child..child + 4, size + child);
+    });
+    assert!(result.is_err_and(|error| error.contains("path edges")));
+}
+
+/// Groups that all look at everything that any of them looks at.
+#[test]
+fn records_cannot_share_without_measure() {
+    let mut text = String::from("version: 1\nrules:\n");
+    for n in 0..3000 {
+        text.push_str(&format!(
+            "- {{tool: t{n}, when: 'args.a{} == 1', action: deny}}\n",
+            n % 10
+        ));
+    }
+    let plan = plan_of("groups.yaml", &text, false);
+    let result = forged(&plan, Section::Groups, |groups| {
+        let (size, range) = (size_of::<Group>(), offset_of!(Group, dimensions));
+        let count = (groups.len() / size) as u32;
+        for group in groups.chunks_exact_mut(size) {
+            group[range..range + 4].copy_from_slice(&0_u32.to_le_bytes());
+            group[range + 4..range + 8].copy_from_slice(&count.to_le_bytes());
+        }
+    });
+    assert!(result.is_err_and(|error| error.contains("groups")));
 }
 
 proptest! {

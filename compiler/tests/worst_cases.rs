@@ -329,3 +329,64 @@ fn a_thousand_rules_that_alternate() {
     ]);
     worst.is_linear_on("item", 1.0);
 }
+
+/// Each index of a sink's path may be any of the arrays that lie in one another.
+#[test]
+fn sinks_with_indices_in_deep_arrays() {
+    let sink = format!("rows{}.email", "[0]".repeat(12));
+    let policy = format!(
+        "version: 1\npacks: []\ntools: {{t: {{exfiltrating: true, sink_params: ['{sink}'], trusted_destinations: [a@corp.example]}}}}\n"
+    );
+    let (plan, _) = build(&policy);
+    let gate = Gate::new(plan);
+    let mut conversation = gate.conversation();
+    let mut verdict = |inner: &str, depth: usize| {
+        let arguments = format!(
+            r#"{{"rows":{}{inner}{}}}"#,
+            "[".repeat(depth),
+            "]".repeat(depth)
+        );
+        let call = Call::hypothetical(None, "t", Some(arguments.as_bytes()));
+        let start = cpu_seconds();
+        let verdict = gate
+            .decide(&mut conversation, &call, Attempt::First, 0)
+            .verdict();
+        assert!(cpu_seconds() - start < 1.0, "{depth} arrays");
+        verdict
+    };
+    // The bound is generous; trying all choices takes hours.
+    assert_eq!(
+        verdict(r#"{"email":"a@corp.example"}"#, 100),
+        Verdict::Allow
+    );
+    assert_eq!(verdict(r#"{"email":"b@corp.example"}"#, 100), Verdict::Ask);
+    assert_eq!(verdict(&["0"; 1000].join(","), 100), Verdict::Ask);
+}
+
+/// A host of many labels is below as many domains.
+#[test]
+fn hosts_with_many_labels() {
+    let policy = "version: 1\npacks: []\n\
+        tools: {t: {exfiltrating: true, sink_params: [to], trusted_destinations: ['*.corp.example']}}\n\
+        rules: [{tool: t, when: 'host(args.url) in [\"*.evil.example\"]', action: deny}]\n";
+    let (plan, _) = build(policy);
+    let gate = Gate::new(plan);
+    let mut conversation = gate.conversation();
+    let mut verdict = |parameter: &str, end: &str, labels: usize| {
+        let value = format!("{}{end}", "a.".repeat(labels));
+        let arguments = serde_json::json!({ "to": "x.corp.example", parameter: value }).to_string();
+        let call = Call::hypothetical(None, "t", Some(arguments.as_bytes()));
+        let start = cpu_seconds();
+        let verdict = gate
+            .decide(&mut conversation, &call, Attempt::First, 0)
+            .verdict();
+        let seconds = cpu_seconds() - start;
+        assert!(seconds < 5.0, "{labels} labels took {seconds} s");
+        verdict
+    };
+    for labels in [2, 1_000, 500_000] {
+        assert_eq!(verdict("to", "corp.example", labels), Verdict::Allow);
+        assert_eq!(verdict("to", "else.example", labels), Verdict::Ask);
+        assert_eq!(verdict("url", "evil.example", labels), Verdict::Deny);
+    }
+}

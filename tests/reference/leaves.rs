@@ -103,11 +103,24 @@ pub fn has_variant(root: &Json, path: &Path) -> bool {
 
 /// Whether a reader that ignores case takes one key for the other.
 fn alike(a: &str, b: &str) -> bool {
-    let fold = |text: &str| {
-        text.replace('\u{17f}', "s")
-            .replace('\u{212a}', "k")
-            .replace(['\u{130}', '\u{131}'], "i")
-            .to_ascii_lowercase()
+    // By upper case and then lower, letter by letter; the dotted i is one, too.
+    let single = |c: char, changed: String| {
+        if changed.chars().count() == 1 {
+            changed
+        } else {
+            c.to_string()
+        }
+    };
+    let fold = |text: &str| -> String {
+        let dotted = text.replace('\u{130}', "i");
+        let upper = dotted
+            .chars()
+            .map(|c| single(c, c.to_uppercase().to_string()));
+        let upper: String = upper.collect();
+        upper
+            .chars()
+            .map(|c| single(c, c.to_lowercase().to_string()))
+            .collect()
     };
     fold(a) == fold(b)
 }

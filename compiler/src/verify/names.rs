@@ -303,7 +303,9 @@ impl Names {
                 }
             }
         }
-        if let Some(name) = self.joined(must).find(|name| self.fits(must, not, name)) {
+        let joined = self.joined(must).filter(|name| self.fits(must, not, name));
+        // What a search would find first.
+        if let Some(name) = joined.min_by_key(String::len) {
             return Answer::Found(Tool::of_full(&name));
         }
         let wanted = (must.to_vec(), not.to_vec());
@@ -315,8 +317,9 @@ impl Names {
         answer
     }
 
-    /// What the globs say, put one after the other in some orders: `getwrite` for `*get*` and
-    /// `*write*`. Most often that will do, where going through all patterns takes long.
+    /// What the globs say, put one after the other in all orders, and what two have in common
+    /// once: `viewrite` for `*view*` and `*write*`, `srv__w` for `srv__*` and `*__w`. Most often
+    /// that will do, where going through all patterns takes long.
     fn joined(&self, must: &[u32]) -> impl Iterator<Item = String> {
         /// So many globs have few orders.
         const MOST: usize = 4;
@@ -332,7 +335,12 @@ impl Names {
             while !left.is_empty() {
                 let next = order % left.len();
                 order /= left.len();
-                name.push_str(&left.remove(next));
+                let part = left.remove(next);
+                let common = (0..=part.len())
+                    .rev()
+                    .filter_map(|end| part.split_at_checked(end))
+                    .find(|(start, _)| name.ends_with(start));
+                name.push_str(common.map_or(part.as_str(), |(_, rest)| rest));
             }
             name
         })

@@ -18,6 +18,9 @@ use crate::plan::{Corrupt, Tables, literals, slice};
 use crate::provenance::{self, Provenance};
 use std::ops::ControlFlow;
 
+/// More segments than a path has that can match: arguments are read to this depth only.
+const MAX_SEGMENTS: usize = 127;
+
 /// "In no declared sink".
 pub(super) const NO_SINK: u32 = u32::MAX;
 
@@ -88,7 +91,7 @@ impl SinkPaths<'_> {
             {
                 continue;
             }
-            if self.matches(tables, arguments, sink, 0, frames, Some(last))? {
+            if self.matches(tables, arguments, sink, frames, last)? {
                 return Ok(sink as u32);
             }
         }
@@ -112,51 +115,71 @@ impl SinkPaths<'_> {
         Ok(first.is_ascii() && initial.is_ascii() && !first.eq_ignore_ascii_case(&initial))
     }
 
-    /// Whether segment `segment` and those after it match the remaining steps exactly.
-    /// Array steps may be passed over. Bounded by the length of the sink's path.
+    /// Whether a sink's segments match the steps exactly; steps of arrays may be passed over.
+    /// Takes the steps once, whatever the segments: a bit for each number of segments that
+    /// may have been matched so far.
     fn matches(
         &self,
         tables: &Tables<'_>,
         arguments: &str,
         sink: usize,
-        segment: usize,
         frames: &[Frame],
-        last: Option<Step>,
+        last: Step,
     ) -> Result<bool, Corrupt> {
-        let (step, rest, last) = match (frames.split_first(), last) {
-            (Some((frame, rest)), last) => (frame.step, rest, last),
-            (None, Some(last)) => (last, frames, None),
-            (None, None) => return Ok(segment == self.segments(tables, sink)?),
+        let segments = self.segments(tables, sink)?;
+        if segments > MAX_SEGMENTS {
+            return Ok(false);
+        }
+        let mut matched: u128 = 1;
+        for step in frames.iter().map(|frame| frame.step).chain([last]) {
+            let mut next = match step {
+                Step::Root | Step::Key(..) => 0,
+                Step::Index(_) => matched,
+            };
+            let mut left = matched;
+            while left != 0 {
+                let segment = left.trailing_zeros() as usize;
+                left &= left - 1;
+                if self.takes(tables, arguments, sink, segment, step)? {
+                    next |= 2 << segment;
+                }
+            }
+            matched = next;
+            if matched == 0 {
+                return Ok(false);
+            }
+        }
+        Ok(matched >> segments & 1 != 0)
+    }
+
+    /// Whether a sink's segment is this step.
+    fn takes(
+        &self,
+        tables: &Tables<'_>,
+        arguments: &str,
+        sink: usize,
+        segment: usize,
+        step: Step,
+    ) -> Result<bool, Corrupt> {
+        let Some((name, index)) = self.segment(tables, sink, segment)? else {
+            return Ok(false);
         };
-        match step {
-            Step::Root => Ok(false),
+        Ok(match step {
+            Step::Root => false,
             Step::Key(start, end, escaped) => {
-                let Some((name, index)) = self.segment(tables, sink, segment)? else {
-                    return Ok(false);
-                };
                 if name.is_empty() && index != NONE {
                     return Ok(false);
                 }
                 let key = raw_text(arguments, start, end).ok_or(Corrupt)?;
                 // Some servers' JSON libraries ignore the case of keys.
-                let folds = if !escaped && key.is_ascii() && name.is_ascii() {
+                if !escaped && key.is_ascii() && name.is_ascii() {
                     key.eq_ignore_ascii_case(name)
                 } else {
                     folds_to(Text::new(key, escaped), name)
-                };
-                Ok(folds && self.matches(tables, arguments, sink, segment + 1, rest, last)?)
-            }
-            Step::Index(index) => {
-                if let Some((_, wanted)) = self.segment(tables, sink, segment)?
-                    && wanted == index
-                    && wanted != NONE
-                    && self.matches(tables, arguments, sink, segment + 1, rest, last)?
-                {
-                    return Ok(true);
                 }
-                self.matches(tables, arguments, sink, segment, rest, last)
             }
-        }
+            Step::Index(wanted) => index == wanted && index != NONE,
+        })
     }
 
     fn segments(&self, tables: &Tables<'_>, sink: usize) -> Result<usize, Corrupt> {
@@ -508,15 +531,10 @@ fn is_trusted(
         return Ok(found.is_some());
     }
     if kinds & (1 << LITERAL_BELOW) != 0 && address::host(destination, buffer).is_ok() {
-        let mut rest = buffer.as_str();
-        while let Some((label, parent)) = rest.split_once('.') {
-            if label.is_empty() {
-                break;
-            }
+        for parent in literals::parents(buffer) {
             if literals::find(tables, set, LITERAL_BELOW, parent.as_bytes())?.is_some() {
                 return Ok(true);
             }
-            rest = parent;
         }
     }
     Ok(false)

@@ -131,16 +131,26 @@ pub(crate) fn folds_to(key: Text<'_>, name: &str) -> bool {
     key.chars().map(fold).eq(name.chars().map(fold))
 }
 
-/// The ASCII letter that `c` may be taken for, or `c`.
+/// The letter that `c` is in lower case, seen through upper case: one for all that some
+/// reader takes for the same.
 ///
-/// Go's `encoding/json` folds the long s and the Kelvin sign; a comparison by
-/// upper and lower case, as in Java, also folds the dotted and the dotless i.
+/// Go's `encoding/json` folds letters by Unicode, the long s and the Kelvin sign among them; a
+/// comparison by upper and lower case, as in Java, also folds the dotted and the dotless i.
+/// Letters that become several stay as they are.
 fn fold(c: char) -> char {
+    if c.is_ascii() {
+        return c.to_ascii_lowercase();
+    }
+    let one = |letters: &mut dyn Iterator<Item = char>| {
+        let first = letters.next()?;
+        letters.next().is_none().then_some(first)
+    };
     match c {
-        '\u{17F}' => 's',
-        '\u{212A}' => 'k',
-        '\u{130}' | '\u{131}' => 'i',
-        _ => c.to_ascii_lowercase(),
+        '\u{130}' => 'i',
+        _ => {
+            let upper = one(&mut c.to_uppercase()).unwrap_or(c);
+            one(&mut upper.to_lowercase()).unwrap_or(upper)
+        }
     }
 }
 
@@ -171,6 +181,23 @@ mod tests {
         );
         assert_eq!(find("{}", ["id"]), Ok([None]));
         assert_eq!(find::<0>("{\"a\":1}", []), Ok([]));
+    }
+
+    #[test]
+    fn letters_of_all_scripts_have_no_case() {
+        for (key, name) in [
+            ("été", "Été"),
+            ("ПУТЬ", "путь"),
+            ("Σ", "ς"),
+            ("ẞ", "ß"),
+            ("ı", "I"),
+            ("İ", "i"),
+        ] {
+            assert!(folds_to(Text::new(key, false), name), "{key} {name}");
+            assert!(folds_to(Text::new(name, false), key), "{name} {key}");
+        }
+        assert!(!folds_to(Text::new("ß", false), "ss"));
+        assert!(!folds_to(Text::new("e", false), "é"));
     }
 
     #[test]

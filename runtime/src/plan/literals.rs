@@ -25,6 +25,22 @@ pub fn hash(kind: u32, key: &[u8]) -> u64 {
     state ^ (state >> 29)
 }
 
+/// Most bytes of a domain, as DNS has it: no longer one stands in a set.
+pub const MAX_DOMAIN: usize = 253;
+
+/// The domains that a host lies below, the longest first, as far as a set may hold them.
+/// Linear in the host, however many labels it has; what is handed over is at most
+/// [`MAX_DOMAIN`] long.
+pub(crate) fn parents(host: &str) -> impl Iterator<Item = &str> {
+    let mut rest = host;
+    let all = std::iter::from_fn(move || {
+        let (label, parent) = rest.split_once('.')?;
+        rest = parent;
+        (!label.is_empty()).then_some(parent)
+    });
+    all.skip_while(|parent| parent.len() > MAX_DOMAIN)
+}
+
 /// The values of `key`, if the set holds it.
 pub(crate) fn find<'p>(
     tables: &Tables<'p>,
@@ -114,6 +130,18 @@ pub fn canonical_number(text: &str, out: &mut String) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parents_are_few_however_many_labels_there_are() {
+        let all = |host: &str| parents(host).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(all("mx.a.corp.com"), ["a.corp.com", "corp.com", "com"]);
+        assert_eq!(all("com"), [""; 0]);
+        assert_eq!(all("a..com"), [".com"]);
+        let host = format!("{}com", "a.".repeat(100_000));
+        assert_eq!(parents(&host).count(), 126);
+        assert!(parents(&host).all(|parent| parent.len() <= MAX_DOMAIN));
+        assert_eq!(parents(&host).last(), Some("com"));
+    }
 
     #[test]
     fn equal_numbers_have_equal_canonical_forms() {

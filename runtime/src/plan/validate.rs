@@ -5,12 +5,14 @@
 
 use super::automaton::Automaton;
 use super::format::{
-    AUTOMATON_DFA, AUTOMATON_NFA, GLOB_NATIVE, MAX_WINDOWED_CALLS, NONE, Pos, QUANT_BIT, Range,
-    RateLimit, Section, Str, TEST_CARRIES_UNTRUSTED, TEST_WITHIN, VIEW_CALLS, VIEW_SQL_TABLE,
-    VIEW_SQL_VERB,
+    AUTOMATON_DFA, AUTOMATON_NFA, GLOB_NATIVE, LITERAL_BELOW, MAX_WINDOWED_CALLS, NONE, Pos,
+    QUANT_BIT, Range, RateLimit, Section, Str, TEST_CARRIES_UNTRUSTED, TEST_WITHIN, VIEW_CALLS,
+    VIEW_SQL_TABLE, VIEW_SQL_VERB,
 };
+use super::literals::MAX_DOMAIN;
 use super::{LoadError, Plan, Tables, slice};
 use crate::{Label, Verdict};
+use std::cell::Cell;
 use zerocopy::little_endian::U32;
 
 /// Checks one plan whose sections are in place.
@@ -71,6 +73,8 @@ fn record_sizes(plan: &Plan, tables: &Tables<'_>) -> Result<(), LoadError> {
 struct Check<'t, 'p> {
     tables: &'t Tables<'p>,
     strings: &'p str,
+    /// What [`Self::spend`] has left.
+    left: Cell<usize>,
 }
 
 /// `Ok` if `condition`, else an error about `section`.
@@ -87,7 +91,22 @@ impl<'t, 'p> Check<'t, 'p> {
         Ok(Self {
             tables,
             strings: tables.strings,
+            left: Cell::new((1 << 20) + 4 * tables.bytes.len()),
         })
+    }
+
+    /// Takes note of so many more cells, or bytes of text, that records lead to. Records may
+    /// share them, but not so many of them so much that checking or copying what they lead
+    /// to takes long for a small plan. `false`: they do.
+    fn spend(&self, cells: usize) -> bool {
+        let left = self.left.get().checked_sub(cells);
+        self.left.set(left.unwrap_or(0));
+        left.is_some()
+    }
+
+    fn spend_all(&self, ranges: &[&Range]) -> bool {
+        let lengths = ranges.iter().map(|range| range.length.get() as usize);
+        self.spend(lengths.sum())
     }
 
     fn text(&self, string: &Str) -> bool {
@@ -97,11 +116,16 @@ impl<'t, 'p> Check<'t, 'p> {
             .is_some_and(|end| self.strings.get(start..end).is_some())
     }
 
+    /// A string that many records may name, and that is copied for each.
+    fn copied(&self, string: &Str) -> bool {
+        self.spend(2 + string.length.get() as usize) && self.text(string)
+    }
+
     /// Pairs of a string's start and length.
     fn listed_texts(&self, list: &[U32]) -> bool {
         list.len().is_multiple_of(2)
             && list.chunks_exact(2).all(|pair| {
-                matches!(pair, [start, length] if self.text(&Str { start: *start, length: *length }))
+                matches!(pair, [start, length] if self.copied(&Str { start: *start, length: *length }))
             })
     }
 
@@ -110,7 +134,7 @@ impl<'t, 'p> Check<'t, 'p> {
         slice(self.tables.lists, range).is_ok_and(|list| {
             list.len().is_multiple_of(3)
                 && list.chunks_exact(3).all(|step| {
-                    matches!(step, [start, length, _] if self.text(&Str { start: *start, length: *length }))
+                    matches!(step, [start, length, _] if self.copied(&Str { start: *start, length: *length }))
                 })
         })
     }
@@ -125,8 +149,9 @@ impl<'t, 'p> Check<'t, 'p> {
 
     /// A list of indices below `limit`.
     fn indices(&self, range: &Range, limit: usize) -> bool {
-        slice(self.tables.lists, range)
-            .is_ok_and(|list| list.iter().all(|index| (index.get() as usize) < limit))
+        slice(self.tables.lists, range).is_ok_and(|list| {
+            self.spend(list.len()) && list.iter().all(|index| (index.get() as usize) < limit)
+        })
     }
 
     fn meta(&self) -> Result<(), LoadError> {
@@ -152,7 +177,12 @@ impl<'t, 'p> Check<'t, 'p> {
         // The walk uses the two highest bits of a position for itself.
         let countable = t.path_nodes.len() < 1 << 30 && t.paths.len() < 1 << 30;
         ensure(!t.path_nodes.is_empty() && countable, Section::PathNodes)?;
+        let mut has_parent = vec![false; t.path_nodes.len()];
         for (index, node) in t.path_nodes.iter().enumerate() {
+            ensure(
+                self.spend_all(&[&node.edges, &node.slots]),
+                Section::PathNodes,
+            )?;
             let edges = slice(t.path_edges, &node.edges)
                 .map_err(|_| LoadError::content(Section::PathNodes.name()))?;
             ensure(
@@ -160,13 +190,18 @@ impl<'t, 'p> Check<'t, 'p> {
                 Section::PathNodes,
             )?;
             ensure(self.slots(&node.slots, &node.edges), Section::PathNodes)?;
-            // Children come after their parent, so that the trie has no cycle.
+            // Children come after their parent, so that the trie has no cycle; and each has
+            // one, so that a walk is at a place once only.
+            let mut child = |child: usize| {
+                child > index
+                    && has_parent
+                        .get_mut(child)
+                        .is_some_and(|known| !std::mem::replace(known, true))
+            };
             ensure(
-                edges.iter().all(|edge| {
-                    edge.child.get() as usize > index
-                        && (edge.child.get() as usize) < t.path_nodes.len()
-                        && self.text(&edge.key)
-                }),
+                edges
+                    .iter()
+                    .all(|edge| child(edge.child.get() as usize) && self.text(&edge.key)),
                 Section::PathEdges,
             )?;
         }
@@ -219,8 +254,11 @@ impl<'t, 'p> Check<'t, 'p> {
         }
         let ok = t.literal_slots.iter().all(|slot| {
             slot.kind.get() == NONE
-                || (slot.kind.get() <= super::format::LITERAL_BELOW
+                || (slot.kind.get() <= LITERAL_BELOW
                     && self.text(&slot.key)
+                    // Longer ones are never looked for.
+                    && (slot.kind.get() != LITERAL_BELOW
+                        || slot.key.length.get() as usize <= MAX_DOMAIN)
                     && slice(t.lists, &slot.values).is_ok())
         });
         ensure(ok, Section::LiteralSlots)
@@ -229,7 +267,8 @@ impl<'t, 'p> Check<'t, 'p> {
     fn groups(&self) -> Result<(), LoadError> {
         let t = self.tables;
         for group in t.groups {
-            let ok = self.text(&group.pattern)
+            let ok = self.spend_all(&[&group.dimensions, &group.quants, &group.rows])
+                && self.text(&group.pattern)
                 && group.kind.get() <= GLOB_NATIVE
                 && slice(t.dimensions, &group.dimensions).is_ok()
                 && slice(t.quants, &group.quants).is_ok()
@@ -242,7 +281,8 @@ impl<'t, 'p> Check<'t, 'p> {
             let view = dimension.view.get();
             let sql = (VIEW_SQL_VERB..VIEW_SQL_VERB + 4).contains(&view)
                 || (VIEW_SQL_TABLE..VIEW_SQL_TABLE + 4).contains(&view);
-            let ok = (view == VIEW_CALLS || self.path(dimension.path.get()))
+            let ok = self.spend_all(&[&dimension.matchers, &dimension.simple, &dimension.tests])
+                && (view == VIEW_CALLS || self.path(dimension.path.get()))
                 && (view <= VIEW_CALLS || sql)
                 && slice(t.matchers, &dimension.matchers).is_ok()
                 && slice(t.simple_tests, &dimension.simple).is_ok()
@@ -269,9 +309,11 @@ impl<'t, 'p> Check<'t, 'p> {
         set == NONE
             || t.literal_sets.get(set as usize).is_some_and(|set| {
                 slice(t.literal_slots, &set.slots).is_ok_and(|slots| {
-                    slots.iter().all(|slot| {
-                        slot.kind.get() == NONE || self.indices(&slot.values, t.tests.len())
-                    })
+                    let mut slots = slots.iter();
+                    self.spend(slots.len())
+                        && slots.all(|slot| {
+                            slot.kind.get() == NONE || self.indices(&slot.values, t.tests.len())
+                        })
                 })
             })
     }
@@ -390,10 +432,10 @@ impl<'t, 'p> Check<'t, 'p> {
         let ok = t
             .heuristic_words
             .iter()
-            .all(|word| word.kind.get() <= 6 && self.text(&word.word));
+            .all(|word| word.kind.get() <= 6 && self.copied(&word.word));
         ensure(ok, Section::HeuristicWords)?;
         let ok = t.servers.iter().all(|server| {
-            self.text(&server.name) && self.text(&server.json) && self.pos(&server.at)
+            self.copied(&server.name) && self.copied(&server.json) && self.pos(&server.at)
         });
         ensure(ok, Section::Servers)
     }

@@ -14,6 +14,7 @@ use super::store::{Hit, Mark};
 use crate::Label;
 use crate::address::{TokenKind, token_stands_at};
 use crate::block::{places, wanted};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 
@@ -166,6 +167,10 @@ impl Hasher {
     }
 }
 
+/// Parts of a destination that are tried at most, and how many more for each of its bytes.
+const SPARE_PARTS: usize = 1 << 16;
+const PARTS_A_BYTE: usize = 4;
+
 /// Places in memory that are asked for together, so that one is not waited for after the
 /// other.
 const TOGETHER: usize = 24;
@@ -228,8 +233,9 @@ impl Index {
         }
     }
 
-    /// Notes which tokens stand inside `text`. Linear in the text for ordinary tokens, at
-    /// worst its length times the number of token lengths. `row` is a buffer.
+    /// Notes which tokens stand inside `text`. Linear in the text: where so many tokens begin
+    /// alike that not all parts of it can be tried, it counts as holding the strictest of
+    /// them. `row` is a buffer.
     pub(super) fn find_in<'a>(
         &'a self,
         text: &str,
@@ -253,6 +259,8 @@ impl Index {
                 Some((at, self.hasher.spread(hash, *len)))
             })
         });
+        // Parts that may be tried: a page of recorded hosts has hundreds that begin alike.
+        let (most, tried) = (SPARE_PARTS + PARTS_A_BYTE * bytes.len(), Cell::new(0));
         let (mut heads_room, mut parts_room) = ([(0, 0); TOGETHER], [(0, 0, 0); TOGETHER]);
         loop {
             let some = next_few(&mut heads, &mut heads_room);
@@ -263,7 +271,9 @@ impl Index {
                 generation.lengths.touch(some.iter().map(|(_, head)| *head));
                 let mut parts = some.iter().flat_map(|&(at, head)| {
                     let lengths = generation.lengths.all(head);
+                    let tried = &tried;
                     lengths.filter_map(move |len| {
+                        tried.set(tried.get() + 1);
                         let end = at + len as usize;
                         let hash = part_hash(row, at, end).filter(|_| !joins(Some(end)))?;
                         Some((at, end, self.hasher.spread(hash, 0)))
@@ -271,6 +281,9 @@ impl Index {
                 });
                 loop {
                     let few = next_few(&mut parts, &mut parts_room);
+                    if tried.get() > most {
+                        return self.suspect(found);
+                    }
                     if few.is_empty() {
                         break;
                     }
@@ -288,6 +301,30 @@ impl Index {
                         }
                     }
                 }
+            }
+        }
+    }
+
+    /// Notes the newest token of the strictest label that there is.
+    fn suspect<'a>(&'a self, found: &mut Found<'a>) {
+        for label in [Label::Untrusted, Label::Observed] {
+            let newest_first = self.generations.iter().rev();
+            let hit = newest_first.flat_map(|generation| {
+                let of_label = move |entry: &&Entry| entry.label == label;
+                generation
+                    .entries
+                    .iter()
+                    .rev()
+                    .filter(of_label)
+                    .filter_map(|entry| {
+                        let mark = generation.marks.get(entry.mark as usize)?;
+                        let excerpt = std::str::from_utf8(generation.token(entry)).ok()?;
+                        Some(Hit { mark, excerpt })
+                    })
+            });
+            if let Some(hit) = { hit }.next() {
+                found.note(label, hit);
+                return;
             }
         }
     }

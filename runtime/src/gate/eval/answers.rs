@@ -81,13 +81,8 @@ pub(super) fn literal_tests(
                 look(LITERAL_BELOW, b"", RESTRICTIVE_ONLY)?;
             }
             if kinds & (1 << LITERAL_BELOW) != 0 && address::host(text, number).is_ok() {
-                let mut rest = number.as_str();
-                while let Some((label, parent)) = rest.split_once('.') {
-                    if label.is_empty() {
-                        break;
-                    }
+                for parent in literals::parents(number) {
                     look(LITERAL_BELOW, parent.as_bytes(), form)?;
-                    rest = parent;
                 }
             }
         }

@@ -94,3 +94,32 @@ fn a_giant_token_does_not_push_out_the_others() {
     assert_eq!(ask(&provenance, "https://www.evil.com/q"), "u");
     assert!(provenance.dropped() > 0);
 }
+
+/// So many hosts begin alike that not all parts of a long one can be tried.
+#[test]
+fn what_cannot_be_searched_counts_as_found() {
+    let hosts: Vec<String> = (2..600)
+        .map(|n| format!("{}evil.example", "a.".repeat(n)))
+        .collect();
+    let provenance =
+        unlabelled(&json!({ "content": [{ "type": "text", "text": hosts.join("\n") }] }));
+    assert_eq!(
+        ask(&provenance, &format!("{}other.example", "a.".repeat(20))),
+        ""
+    );
+    assert_eq!(
+        ask(
+            &provenance,
+            &format!("{}other.example", "a.".repeat(50_000))
+        ),
+        "u"
+    );
+    // Long by itself is no reason.
+    assert_eq!(
+        ask(
+            &provenance,
+            &format!("{}other.example", "b.".repeat(50_000))
+        ),
+        ""
+    );
+}
