@@ -7,7 +7,6 @@ use crate::policy::{Policy, ToolGlob};
 use bouncer_runtime::plan::format::{GLOB_EXACT, GLOB_NATIVE, GLOB_STAR};
 use bouncer_runtime::plan::glob;
 use regex_syntax::escape;
-use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
 /// Names that need no quoting.
@@ -152,13 +151,7 @@ pub(super) struct Names {
     mentioned: Vec<Tool>,
     /// Those that rules name.
     ruled: Vec<Tool>,
-    /// Names that were made up before: tools behind one pattern are asked about again and
-    /// again, and each time all patterns would be gone through.
-    spelled: RefCell<HashMap<Wanted, Answer<Tool>>>,
 }
-
-/// Globs that a name has to match, and that it must not match.
-type Wanted = (Vec<u32>, Vec<u32>);
 
 /// Which tools are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -308,13 +301,7 @@ impl Names {
         if let Some(name) = joined.min_by_key(String::len) {
             return Answer::Found(Tool::of_full(&name));
         }
-        let wanted = (must.to_vec(), not.to_vec());
-        if let Some(known) = self.spelled.borrow().get(&wanted) {
-            return known.clone();
-        }
-        let answer = self.spell(theory, must, not);
-        self.spelled.borrow_mut().insert(wanted, answer.clone());
-        answer
+        self.spell(theory, must, not)
     }
 
     /// What the globs say, put one after the other in all orders, and what two have in common

@@ -519,15 +519,8 @@ fn is_trusted(
         if kinds & (1 << LITERAL_AT_DOMAIN) == 0 {
             return Ok(false);
         }
-        // The folded address ends in it.
-        let start = buffer.len().saturating_sub(domain.len());
-        let folded = buffer.as_bytes().get(start..).unwrap_or_default();
-        let found = if folded.eq_ignore_ascii_case(domain.as_bytes()) {
-            literals::find(tables, set, LITERAL_AT_DOMAIN, folded)?
-        } else {
-            super::eval::fold_ascii(domain, buffer);
-            literals::find(tables, set, LITERAL_AT_DOMAIN, buffer.as_bytes())?
-        };
+        super::eval::fold_ascii(domain, buffer);
+        let found = literals::find(tables, set, LITERAL_AT_DOMAIN, buffer.as_bytes())?;
         return Ok(found.is_some());
     }
     if kinds & (1 << LITERAL_BELOW) != 0 && address::host(destination, buffer).is_ok() {
