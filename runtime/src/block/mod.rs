@@ -7,13 +7,13 @@
 //! A block is sixteen bytes everywhere. Where an x86-64 processor has AVX2, which is asked
 //! when this runs, longer texts are looked at thirty-two bytes at a time.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 mod avx2;
 mod places;
-#[cfg(any(test, not(target_arch = "x86_64")))]
+#[cfg(any(test, not(all(target_arch = "x86_64", not(feature = "portable")))))]
 mod portable;
 mod scan;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 mod sse2;
 #[cfg(test)]
 mod tests;
@@ -21,13 +21,14 @@ mod tests;
 pub(crate) use places::places;
 use std::ops::{BitAnd, BitOr, Not};
 
-#[cfg(not(target_arch = "x86_64"))]
-use portable::Portable as Narrow;
-#[cfg(target_arch = "x86_64")]
-use sse2::Sse2 as Narrow;
-
 /// Bytes in a block that every processor has.
 const NARROW: usize = 16;
+
+/// How such blocks are read on this processor.
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+const BLOCKS: sse2::Sse2 = sse2::Sse2;
+#[cfg(not(all(target_arch = "x86_64", not(feature = "portable"))))]
+const BLOCKS: portable::Portable<NARROW> = portable::Portable;
 
 /// Bytes next to each other in a text.
 pub(crate) trait Block: Copy {
@@ -88,7 +89,10 @@ const fn lowest(length: usize) -> u32 {
 pub(crate) struct Set<const N: usize> {
     bytes: [u8; N],
     /// By its last four bits: the byte, or one that ends otherwise and so is never equal.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
+    #[cfg_attr(
+        not(all(target_arch = "x86_64", not(feature = "portable"))),
+        expect(dead_code)
+    )]
     table: [u8; 16],
 }
 
@@ -180,12 +184,12 @@ pub(crate) fn tail_word(tail: &[u8]) -> u64 {
 pub(crate) fn find(bytes: &[u8], wanted: impl Wanted) -> Option<usize> {
     // Most are near: two blocks right here, before a whole function is called.
     if let Some((first, rest)) = bytes.split_first_chunk::<NARROW>() {
-        let mask = wanted.flags(Narrow.of(first)).mask();
+        let mask = wanted.flags(BLOCKS.of(first)).mask();
         if mask != 0 {
             return Some(mask.trailing_zeros() as usize);
         }
         if let Some(second) = rest.first_chunk::<NARROW>() {
-            let mask = wanted.flags(Narrow.of(second)).mask();
+            let mask = wanted.flags(BLOCKS.of(second)).mask();
             if mask != 0 {
                 return Some(NARROW + mask.trailing_zeros() as usize);
             }
@@ -195,19 +199,19 @@ pub(crate) fn find(bytes: &[u8], wanted: impl Wanted) -> Option<usize> {
             return find_on(bytes, wanted);
         }
     }
-    scan::find_last(Narrow, bytes, wanted)
+    scan::find_last(BLOCKS, bytes, wanted)
 }
 
 /// [`find`] where the first two blocks are full and hold none.
 #[inline(always)]
 fn find_on(bytes: &[u8], wanted: impl Wanted) -> Option<usize> {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
     if let Some(wide) = avx2::Avx2::detected() {
         return wide.find(bytes, 2 * NARROW, wanted);
     }
     #[inline(never)]
     fn narrow(bytes: &[u8], wanted: impl Wanted) -> Option<usize> {
-        scan::find(Narrow, bytes, 2 * NARROW, wanted)
+        scan::find(BLOCKS, bytes, 2 * NARROW, wanted)
     }
     narrow(bytes, wanted)
 }
@@ -216,15 +220,15 @@ fn find_on(bytes: &[u8], wanted: impl Wanted) -> Option<usize> {
 #[inline(always)]
 pub(crate) fn find_pair(bytes: &[u8], wanted: impl WantedPair) -> Option<usize> {
     if bytes.len() <= 2 * NARROW {
-        return scan::find_pair(Narrow, bytes, wanted);
+        return scan::find_pair(BLOCKS, bytes, wanted);
     }
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
     if let Some(wide) = avx2::Avx2::detected() {
         return wide.find_pair(bytes, wanted);
     }
     #[inline(never)]
     fn narrow(bytes: &[u8], wanted: impl WantedPair) -> Option<usize> {
-        scan::find_pair(Narrow, bytes, wanted)
+        scan::find_pair(BLOCKS, bytes, wanted)
     }
     narrow(bytes, wanted)
 }
@@ -237,7 +241,7 @@ pub(crate) fn any_pair<W: WantedPair>(
     each: &[W],
     is_right: impl FnMut(&W, usize) -> bool,
 ) -> bool {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
     if let Some(wide) = avx2::Avx2::detected() {
         return wide.any_pair(bytes, each, is_right);
     }
@@ -247,7 +251,7 @@ pub(crate) fn any_pair<W: WantedPair>(
         each: &[W],
         is_right: impl FnMut(&W, usize) -> bool,
     ) -> bool {
-        scan::any_pair(Narrow, bytes, each, is_right)
+        scan::any_pair(BLOCKS, bytes, each, is_right)
     }
     narrow(bytes, each, is_right)
 }

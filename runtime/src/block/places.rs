@@ -1,6 +1,6 @@
 //! All places of wanted bytes, in order.
 
-use super::{NARROW, Narrow, Wanted, scan};
+use super::{BLOCKS, NARROW, Wanted, scan};
 
 /// How many masks of sixty-four bytes are made at once.
 const WORDS: usize = 8;
@@ -45,7 +45,7 @@ impl<W: Wanted> Places<'_, W> {
         if self.rest.len() < 64 {
             let bytes = std::mem::take(&mut self.rest);
             let [first, ..] = &mut self.masks;
-            *first = scan::mask(Narrow, bytes, self.wanted);
+            *first = scan::mask(BLOCKS, bytes, self.wanted);
             self.words = 1;
             return;
         }
@@ -57,11 +57,11 @@ impl<W: Wanted> Places<'_, W> {
 /// [`scan::masks`] with the widest blocks.
 #[inline(always)]
 fn masks(bytes: &[u8], wanted: impl Wanted, masks: &mut [u64; WORDS]) -> usize {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
     if let Some(wide) = super::avx2::Avx2::detected() {
         return wide.masks(bytes, wanted, masks);
     }
-    scan::masks::<NARROW, _>(Narrow, bytes, wanted, masks)
+    scan::masks::<NARROW, _>(BLOCKS, bytes, wanted, masks)
 }
 
 impl<W: Wanted> Iterator for Places<'_, W> {

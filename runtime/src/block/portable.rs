@@ -1,11 +1,12 @@
-//! Blocks on processors whose instructions are not named here: their bytes one by one.
+//! Blocks on processors whose instructions are not named here, and where the feature
+//! `portable` is on: their bytes one by one.
 
 use super::{Kind, Set, lowest};
 use std::ops::{BitAnd, BitOr, Not};
 
-/// Blocks that every processor can read.
+/// Blocks of `N` bytes that every processor can read.
 #[derive(Clone, Copy)]
-pub(super) struct Portable;
+pub(super) struct Portable<const N: usize>;
 
 /// Bytes of a text.
 #[derive(Clone, Copy)]
@@ -22,7 +23,7 @@ impl<const N: usize> Block<N> {
     }
 }
 
-impl<const N: usize> Kind<N> for Portable {
+impl<const N: usize> Kind<N> for Portable<N> {
     type Block = Block<N>;
 
     fn of(self, bytes: &[u8; N]) -> Block<N> {

@@ -175,10 +175,10 @@ proptest! {
 
     #[test]
     fn every_kind_of_blocks_finds_what_a_plain_loop_finds(bytes in texts()) {
-        agrees::<16, _>(Portable, &bytes)?;
-        agrees::<32, _>(Portable, &bytes)?;
-        agrees(Narrow, &bytes)?;
-        #[cfg(target_arch = "x86_64")]
+        agrees(Portable::<16>, &bytes)?;
+        agrees(Portable::<32>, &bytes)?;
+        agrees(BLOCKS, &bytes)?;
+        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
         if let Some(wide) = avx2::Avx2::detected() {
             agrees(wide, &bytes)?;
         }
@@ -195,10 +195,10 @@ proptest! {
         for bytes in [bytes, few] {
             let values = [low.min(high), low.max(high), bits];
             let first: [u8; 16] = *bytes.first_chunk().unwrap();
-            says(Portable, first, values)?;
-            says(Portable, bytes, values)?;
-            says(Narrow, first, values)?;
-            #[cfg(target_arch = "x86_64")]
+            says(Portable::<16>, first, values)?;
+            says(Portable::<32>, bytes, values)?;
+            says(BLOCKS, first, values)?;
+            #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
             if let Some(wide) = avx2::Avx2::detected() {
                 says(wide, bytes, values)?;
             }
