@@ -14,8 +14,8 @@
 
 mod common;
 
-use bouncer_runtime::Verdict;
-use bouncer_runtime::plan::Plan;
+use bouncer_plan::Plan;
+use bouncer_plan::Verdict;
 use common::policies::{self, Request};
 use common::{Bench, Contender, cpu_ns, peak_mib, plan_bytes, race};
 use std::hint::black_box;
@@ -64,8 +64,8 @@ fn typical() {
     let requests = [request.clone()];
     let mut bench = Bench::new(&policies::typical(), &requests);
     assert_eq!(bench.decide(&request), Verdict::Allow);
-    let limits = bouncer_runtime::json::Limits::default();
-    let mut scratch = bouncer_runtime::json::Scratch::new(&limits);
+    let limits = bouncer_reader::json::Limits::default();
+    let mut scratch = bouncer_reader::json::Scratch::new(&limits);
     let mut contenders = [
         Contender::new(
             "`IgnoredAny` over the same bytes",
@@ -73,7 +73,7 @@ fn typical() {
         ),
         bench.contender("decide, from bytes", &requests),
         Contender::new("of which: the strict reader alone", || {
-            bouncer_runtime::json::validate_object(
+            bouncer_reader::json::validate_object(
                 black_box(request.arguments.as_bytes()),
                 &limits,
                 &mut scratch,

@@ -13,10 +13,10 @@
 pub mod policies;
 
 use bouncer_compiler::{Input, Options, compile, load};
-use bouncer_runtime::Verdict;
-use bouncer_runtime::gate::{Attempt, Call, Conversation, Gate};
-use bouncer_runtime::plan::Plan;
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_engine::gate::{Attempt, Call, Conversation, Gate};
+use bouncer_engine::tools::ToolDefinition;
+use bouncer_plan::Plan;
+use bouncer_plan::Verdict;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hint::black_box;

@@ -3,14 +3,14 @@
 
 #![allow(unsafe_code, missing_docs, clippy::unwrap_used, clippy::panic)]
 
-#[path = "../../runtime/tests/counting/mod.rs"]
+#[path = "../../runtime/reader/tests/counting/mod.rs"]
 mod counting;
 
 use bouncer_compiler::{Input, Options, compile, load};
-use bouncer_runtime::Verdict;
-use bouncer_runtime::gate::{Attempt, Call, Conversation, Gate};
-use bouncer_runtime::plan::Plan;
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_engine::gate::{Attempt, Call, Conversation, Gate};
+use bouncer_engine::tools::ToolDefinition;
+use bouncer_plan::Plan;
+use bouncer_plan::Verdict;
 use serde_json::json;
 
 const POLICY: &str = r#"

@@ -9,7 +9,7 @@
 
 use bouncer_compiler::policy::{Contract, Path, Segment};
 use bouncer_compiler::{Options, load, packs};
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_engine::tools::ToolDefinition;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -9,9 +9,9 @@
 )]
 
 use bouncer_compiler::{Input, Options, compile, compile_on, load};
-use bouncer_runtime::gate::{Attempt, Call, Gate};
-use bouncer_runtime::plan::format::{Group, MAX_WINDOWED_CALLS, PathEdge, Section};
-use bouncer_runtime::plan::{Plan, digest_of};
+use bouncer_engine::gate::{Attempt, Call, Gate};
+use bouncer_plan::format::{Group, MAX_WINDOWED_CALLS, PathEdge, Section};
+use bouncer_plan::{Plan, digest_of};
 use proptest::prelude::*;
 use std::fmt::Write as _;
 use std::mem::offset_of;

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-#[path = "../../runtime/tests/json_tree/mod.rs"]
+#[path = "../../runtime/reader/tests/json_tree/mod.rs"]
 mod json_tree;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| json_tree::check(bytes));

@@ -2,8 +2,8 @@
 //! without a panic.
 #![no_main]
 
-use bouncer_runtime::gate::{Attempt, Call, Gate};
-use bouncer_runtime::plan::{Plan, digest_of};
+use bouncer_engine::gate::{Attempt, Call, Gate};
+use bouncer_plan::{Plan, digest_of};
 use libfuzzer_sys::fuzz_target;
 
 /// A call that reaches paths, lists, destinations and escapes.
@@ -16,8 +16,8 @@ fuzz_target!(|data: &[u8]| {
     // length and the digest.
     if bytes.len() >= 64 {
         bytes[..8].copy_from_slice(b"BNCRPLAN");
-        bytes[8..12].copy_from_slice(&bouncer_runtime::plan::format::VERSION.to_le_bytes());
-        bytes[12..16].copy_from_slice(&bouncer_runtime::plan::format::ENDIAN.to_le_bytes());
+        bytes[8..12].copy_from_slice(&bouncer_plan::format::VERSION.to_le_bytes());
+        bytes[12..16].copy_from_slice(&bouncer_plan::format::ENDIAN.to_le_bytes());
         let length = bytes.len() as u64;
         bytes[24..32].copy_from_slice(&length.to_le_bytes());
         let digest = digest_of(&bytes);

@@ -2,7 +2,7 @@
 #![no_main]
 
 use bouncer_compiler::{Input, Options, compile, load};
-use bouncer_runtime::plan::Plan;
+use bouncer_plan::Plan;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

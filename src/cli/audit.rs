@@ -1,7 +1,7 @@
 //! The audit log on the command line: how it is kept, and how it is read.
 
-use bouncer_runtime::Stage;
-use bouncer_runtime::audit::Outcome;
+use bouncer_audit::Outcome;
+use bouncer_plan::Stage;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;

@@ -4,9 +4,9 @@ use crate::cli::CheckArgs;
 use crate::output::{ASK, DENY, Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::visible;
-use bouncer_runtime::Verdict;
-use bouncer_runtime::gate::{Approvable, Attempt, Call, Decision, Gate};
-use bouncer_runtime::tools::{Lock, ToolDefinition};
+use bouncer_engine::gate::{Approvable, Attempt, Call, Decision, Gate};
+use bouncer_engine::tools::{Lock, ToolDefinition};
+use bouncer_plan::Verdict;
 use std::io::Write;
 use std::path::Path;
 

@@ -5,10 +5,10 @@ use crate::output::{ERROR, Failure, Outcome, write_whole};
 use crate::source::{self, CompileFailure};
 use bouncer_compiler::diagnostic as render;
 use bouncer_compiler::policy::Policy;
-use bouncer_runtime::plan::Plan;
-use bouncer_runtime::plan::format::{GLOB_NATIVE, GLOB_STAR};
-use bouncer_runtime::plan::glob;
-use bouncer_runtime::tools::Lock;
+use bouncer_engine::tools::Lock;
+use bouncer_plan::Plan;
+use bouncer_plan::format::{GLOB_NATIVE, GLOB_STAR};
+use bouncer_plan::glob;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

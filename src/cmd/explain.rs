@@ -3,7 +3,7 @@
 use crate::cli::ExplainArgs;
 use crate::output::{Failure, Outcome};
 use bouncer_compiler::diagnostic;
-use bouncer_runtime::gate::explain_verdict;
+use bouncer_engine::gate::explain_verdict;
 use std::io::Write;
 
 /// Runs the command.

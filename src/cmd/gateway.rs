@@ -6,15 +6,14 @@ use crate::cli::{GatewayArgs, ListenArgs, PolicySource};
 use crate::output::{Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
+use bouncer_engine::gate::{Gate, SharedTally};
+use bouncer_engine::tools::Lock;
+use bouncer_plan::Plan;
+use bouncer_plan::format::ServerEntry;
 use bouncer_proxy::{
     Changes, Endpoint, Gateway, HttpGateway, HttpServer, Limits, Listen, Metrics, Opened, Patience,
     ServerCommand, Settings, TlsFiles, Tokens, conversation_id,
 };
-use bouncer_runtime::audit;
-use bouncer_runtime::gate::{Gate, SharedTally};
-use bouncer_runtime::plan::Plan;
-use bouncer_runtime::plan::format::ServerEntry;
-use bouncer_runtime::tools::Lock;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -90,7 +89,7 @@ struct Common {
     tally: Option<SharedTally>,
     lock: Option<Lock>,
     audit: Option<PathBuf>,
-    kept: audit::Options,
+    kept: bouncer_audit::Options,
     approvals: Option<PathBuf>,
     servers: Vec<(String, Endpoint)>,
     changes: Option<Changes>,
@@ -282,7 +281,7 @@ fn servers(
 }
 
 fn server(
-    tables: &bouncer_runtime::plan::Tables<'_>,
+    tables: &bouncer_plan::Tables<'_>,
     entry: &ServerEntry,
     base: &Path,
     look_up: &dyn Fn(&str) -> Option<OsString>,

@@ -2,12 +2,12 @@
 
 use crate::cli::InspectArgs;
 use crate::output::{Failure, Outcome};
-use bouncer_runtime::Verdict;
-use bouncer_runtime::plan::format::{
+use bouncer_plan::Verdict;
+use bouncer_plan::format::{
     AUTOMATON_DFA, CONTRACT_CONFIRM, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING,
     CONTRACT_OPTIONAL_SINKS, META_HAS_RULES, META_HEURISTICS, NONE, Pos, QUANT_BIT, Rule, Section,
 };
-use bouncer_runtime::plan::{Plan, Tables};
+use bouncer_plan::{Plan, Tables};
 use serde_json::{Value, json};
 use std::io::Write;
 

@@ -1,9 +1,9 @@
 //! Plays a conversation, line by line, against a plan.
 
 use super::trace::{self, Line};
-use bouncer_runtime::gate::{Attempt, Call, Conversation, Decision, Gate};
-use bouncer_runtime::plan::Plan;
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_engine::gate::{Attempt, Call, Conversation, Decision, Gate};
+use bouncer_engine::tools::ToolDefinition;
+use bouncer_plan::Plan;
 
 /// A conversation in progress.
 pub struct Player<'p> {

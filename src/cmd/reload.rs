@@ -7,8 +7,8 @@ use super::run::note;
 use crate::cli::PolicySource;
 use crate::output::Failure;
 use crate::source;
+use bouncer_plan::Plan;
 use bouncer_proxy::{Change, Changes, Watcher, changes};
-use bouncer_runtime::plan::Plan;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
@@ -46,7 +46,7 @@ pub(super) fn watch(source: &PolicySource, lock: Option<&Path>, plan: &Plan) -> 
         stamps: Vec::new(),
         files,
         digest: *plan.digest(),
-        lock_text: lock.and_then(|path| bouncer_runtime::private::read_to_string(path).ok()),
+        lock_text: lock.and_then(|path| bouncer_system::private::read_to_string(path).ok()),
         fixed: fixed(plan),
     };
     // What changed since the plan was read shows in its digest.

@@ -5,7 +5,7 @@ use crate::cli::ReplayArgs;
 use crate::output::{ERROR, Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::visible;
-use bouncer_runtime::gate::Decision;
+use bouncer_engine::gate::Decision;
 use std::io::{self, Write};
 
 /// Runs the command.

@@ -5,15 +5,15 @@ use super::reload;
 use crate::cli::{AuditOptions, BudgetOptions, MetricsOptions, RunArgs, SyncWhen};
 use crate::output::{Failure, Outcome};
 use crate::source;
+use bouncer_audit::{self, Audit};
 use bouncer_compiler::diagnostic::escape;
+use bouncer_engine::gate::{Gate, SharedTally};
+use bouncer_engine::tools::Lock;
+use bouncer_plan::Plan;
 use bouncer_proxy::approvals::Store;
 use bouncer_proxy::{
     Changes, Desk, Endpoint, Metrics, Proxy, Settings, SharedBudgets, conversation_id,
 };
-use bouncer_runtime::audit::{self, Audit};
-use bouncer_runtime::gate::{Gate, SharedTally};
-use bouncer_runtime::plan::Plan;
-use bouncer_runtime::tools::Lock;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -36,7 +36,7 @@ pub struct RunOptions {
     /// The audit log; `~/.bouncer/audit.jsonl` if there is none.
     pub audit: Option<PathBuf>,
     /// How it is kept.
-    pub kept: audit::Options,
+    pub kept: bouncer_audit::Options,
     /// Where approvals are kept; `~/.bouncer/approvals.db` if there is none.
     pub approvals: Option<PathBuf>,
     /// Times and limits.
@@ -152,13 +152,13 @@ pub(super) fn metrics(options: &MetricsOptions) -> Result<Metrics, Failure> {
 }
 
 /// How the command line wants the audit log kept.
-pub(super) fn kept(options: &AuditOptions) -> audit::Options {
-    audit::Options {
+pub(super) fn kept(options: &AuditOptions) -> bouncer_audit::Options {
+    bouncer_audit::Options {
         rotate: options.audit_rotate,
         sync: match options.audit_sync {
-            SyncWhen::None => audit::Sync::None,
-            SyncWhen::Line => audit::Sync::Line,
-            SyncWhen::Second => audit::Sync::Second,
+            SyncWhen::None => bouncer_audit::Sync::None,
+            SyncWhen::Line => bouncer_audit::Sync::Line,
+            SyncWhen::Second => bouncer_audit::Sync::Second,
         },
     }
 }
@@ -179,7 +179,7 @@ pub(super) fn shared_budgets(options: &BudgetOptions) -> Result<Option<SharedTal
 /// Opens the audit log.
 pub(super) fn audit_log(
     path: Option<PathBuf>,
-    kept: &audit::Options,
+    kept: &bouncer_audit::Options,
     conversation: &str,
     plan: &Plan,
 ) -> Result<(PathBuf, Audit), Failure> {

@@ -8,7 +8,7 @@ use crate::output::{ERROR, Failure, Outcome, USAGE, error_line};
 use crate::source;
 use bouncer_compiler::diagnostic::{escape, visible};
 use bouncer_compiler::policy::Policy;
-use bouncer_runtime::plan::Plan;
+use bouncer_plan::Plan;
 use files::{Case, Setting};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
 //! Traces: recorded or written conversations, one JSON object a line.
 
-use bouncer_runtime::gate::{Conversation, Gate};
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_engine::gate::{Conversation, Gate};
+use bouncer_engine::tools::ToolDefinition;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -1,8 +1,8 @@
 //! Budgets that hooks count together with others. Each use of a tool is counted once,
 //! however often it is judged.
 
+use bouncer_engine::gate::{Tallied, Tally};
 use bouncer_proxy::SharedBudgets;
-use bouncer_runtime::gate::{Tallied, Tally};
 use std::collections::HashMap;
 
 /// Counts what one hook stands for.

@@ -3,8 +3,8 @@
 //! Claude Code: <https://code.claude.com/docs/en/hooks>. Codex:
 //! <https://developers.openai.com/codex/hooks>. Cursor: <https://cursor.com/docs/agent/hooks>.
 
-use bouncer_runtime::Verdict;
-use bouncer_runtime::json::{Limits, Scratch, members};
+use bouncer_plan::Verdict;
+use bouncer_reader::json::{Limits, Scratch, members};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 

@@ -7,8 +7,8 @@ use crate::clients::file;
 use crate::output::Failure;
 use crate::source;
 use bouncer_compiler::{Input, Options, packs};
-use bouncer_runtime::plan::format::VIEW_PROVENANCE;
-use bouncer_runtime::plan::{Plan, digest_of};
+use bouncer_plan::format::VIEW_PROVENANCE;
+use bouncer_plan::{Plan, digest_of};
 use std::path::Path;
 
 /// What decides where no policy is named.
@@ -93,7 +93,7 @@ fn reuse(path: &Path, sources: &blake3::Hash) -> Option<Plan> {
 
 fn keep(path: &Path, sources: &blake3::Hash, plan: &[u8]) -> std::io::Result<()> {
     if let Some(directory) = path.parent() {
-        bouncer_runtime::private::private_directory(directory)?;
+        bouncer_system::private::private_directory(directory)?;
     }
     let key = match key(path) {
         Some(key) => key,
@@ -141,7 +141,7 @@ fn own_file(path: &Path) -> Option<Vec<u8>> {
     use std::os::unix::fs::MetadataExt;
     let directory = std::fs::symlink_metadata(path.parent()?).ok()?;
     // A named pipe would keep it waiting.
-    let mut file = bouncer_runtime::private::open(path).ok()?;
+    let mut file = bouncer_system::private::open(path).ok()?;
     let link = std::fs::symlink_metadata(path).ok()?;
     let opened = file.metadata().ok()?;
     let same = (link.dev(), link.ino()) == (opened.dev(), opened.ino());

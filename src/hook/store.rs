@@ -5,8 +5,8 @@
 //! counts as unproven, so a human is asked.
 
 use bouncer_proxy::approvals::write_ahead;
-use bouncer_runtime::moment::Moment;
-use bouncer_runtime::private::{private_directory, private_file};
+use bouncer_system::moment::Moment;
+use bouncer_system::private::{private_directory, private_file};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior, params};
 use serde_json::Value;

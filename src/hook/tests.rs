@@ -3,8 +3,8 @@
 use super::actions::{self, Base};
 use super::forms::{Event, Form, Phase, failed};
 use super::store::{Attempt, Store};
-use bouncer_runtime::Verdict;
-use bouncer_runtime::moment::Moment;
+use bouncer_plan::Verdict;
+use bouncer_system::moment::Moment;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

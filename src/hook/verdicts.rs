@@ -4,9 +4,9 @@
 use super::actions::{self, Base};
 use super::forms::{Event, Form};
 use bouncer_compiler::{Input, Options, compile, load};
-use bouncer_runtime::Verdict::{self, Allow, Ask, Deny};
-use bouncer_runtime::gate::{Attempt, Call, Gate};
-use bouncer_runtime::plan::Plan;
+use bouncer_engine::gate::{Attempt, Call, Gate};
+use bouncer_plan::Plan;
+use bouncer_plan::Verdict::{self, Allow, Ask, Deny};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The server's resources, and the summary of the audit log.
 
 use super::Server;
-use bouncer_runtime::audit::Audit;
+use bouncer_audit::Audit;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};

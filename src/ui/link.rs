@@ -1,7 +1,7 @@
 //! Where the link to the page is left for its human: it is a secret, and standard error
 //! often ends in a log.
 
-use bouncer_runtime::private::private_directory;
+use bouncer_system::private::private_directory;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;

@@ -8,7 +8,6 @@ use crate::cmd::audit::lines::{self, Line};
 use crate::cmd::audit::stats::Stats;
 use crate::output::Failure;
 use bouncer_proxy::Said;
-use bouncer_runtime::audit;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -112,7 +111,7 @@ impl Log {
     /// The files with their numbers, oldest first.
     fn files(&self) -> io::Result<Vec<(u64, PathBuf)>> {
         let mut last = 0;
-        let files = audit::files(&self.path)?.into_iter().map(|file| {
+        let files = bouncer_audit::files(&self.path)?.into_iter().map(|file| {
             let number = if file == self.path {
                 None
             } else {
@@ -228,7 +227,7 @@ impl Log {
         let Ok(_one) = self.checking.try_lock() else {
             return Said::error(503, "the chain is being checked already");
         };
-        match audit::verify(&self.path, &[]) {
+        match bouncer_audit::verify(&self.path, &[]) {
             Ok(report) => {
                 let value = serde_json::to_value(&report).unwrap_or_default();
                 Said::json(200, &value)

@@ -2,8 +2,9 @@
 
 use super::backwards;
 use super::log::Log;
-use bouncer_runtime::audit::{Arguments, Audit, Entry, Options, Outcome};
-use bouncer_runtime::{Stage, Verdict};
+use bouncer_audit::{Arguments, Audit, Entry, Options, Outcome};
+use bouncer_plan::Stage;
+use bouncer_plan::Verdict;
 use serde_json::Value;
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -85,7 +86,7 @@ fn pages_have_every_line_once_also_while_the_log_goes_on() {
         ..Options::default()
     };
     write(&path, &rotating, 0..300);
-    assert!(bouncer_runtime::audit::files(&path).unwrap().len() > 3);
+    assert!(bouncer_audit::files(&path).unwrap().len() > 3);
     let log = Log::new(path.clone());
     let mut seen = Vec::new();
     let mut next = String::new();

@@ -6,7 +6,7 @@ use bouncer_compiler::policy::{
     Compare, Cond, ListItem, Op, Path, Pattern, Pos, Quantifier, Scalar, Segment, SqlDialect,
     Subject, Test, TypeName, View,
 };
-use bouncer_runtime::Label;
+use bouncer_plan::Label;
 
 /// A path of an argument, most often a plain name.
 pub fn path(rng: &mut Rng) -> Path {

@@ -12,7 +12,7 @@ pub mod shrink;
 pub mod vocabulary;
 
 use bouncer_compiler::policy::Policy;
-use bouncer_runtime::gate::Attempt;
+use bouncer_engine::gate::Attempt;
 use rng::Rng;
 use serde_json::{Value, json};
 use vocabulary::{SERVERS, TEXTS, TOOLS};

@@ -10,7 +10,8 @@ use bouncer_compiler::policy::{
     Pattern, Policy, Pos, Rate, Rule, RuleSet, Segment, Sink, ToolGlob, TrustedDestination,
     TrustedForm, WriteParam,
 };
-use bouncer_runtime::{Label, Verdict};
+use bouncer_plan::Label;
+use bouncer_plan::Verdict;
 
 /// Gives every part of a policy a position of its own, so that positions tell which
 /// part decided.

@@ -10,7 +10,7 @@ use super::{number, paths, shared, text};
 use bouncer_compiler::policy::{
     Compare, Cond, ListItem, Op, Path, Quantifier, Scalar, Segment, Subject, Test, TypeName, View,
 };
-use bouncer_runtime::Label;
+use bouncer_plan::Label;
 use regex::Regex;
 use std::cmp::Ordering;
 use std::collections::HashMap;

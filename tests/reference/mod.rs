@@ -22,9 +22,10 @@ pub mod text;
 use bouncer_compiler::policy::{
     Contract, Layer, Path, Policy, Pos, Quantifier, Rule, RuleSet, Scalar, Sink, Subject,
 };
-use bouncer_runtime::gate::Attempt;
-use bouncer_runtime::tools::{Lock, ToolDefinition};
-use bouncer_runtime::{Stage, Verdict};
+use bouncer_engine::gate::Attempt;
+use bouncer_engine::tools::{Lock, ToolDefinition};
+use bouncer_plan::Stage;
+use bouncer_plan::Verdict;
 use condition::{Judge, Picks};
 use json::Json;
 use leaves::Leaf;

@@ -5,7 +5,7 @@ use super::json::Json;
 use super::leaves;
 use super::{shared, text};
 use bouncer_compiler::policy::Outputs;
-use bouncer_runtime::Label;
+use bouncer_plan::Label;
 
 /// Shortest value, in characters of the folded form, that is looked for inside pieces.
 const MIN_CHARS: usize = 6;

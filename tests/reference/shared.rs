@@ -2,11 +2,13 @@
 //! where they live, and a second copy would only repeat their tables.
 
 use bouncer_compiler::policy::{Outputs, Segment, SqlDialect};
-use bouncer_runtime::provenance::{
-    FieldRule, LabelStep, OutputLabels, Provenance, Scratch, Source,
-};
-use bouncer_runtime::tools::LabelHeuristics;
-use bouncer_runtime::{Label, address, path, sql, text};
+use bouncer_engine::provenance::{FieldRule, LabelStep, OutputLabels, Provenance, Scratch, Source};
+use bouncer_engine::tools::LabelHeuristics;
+use bouncer_plan::Label;
+use bouncer_reader::address;
+use bouncer_reader::path;
+use bouncer_reader::sql;
+use bouncer_reader::text;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 

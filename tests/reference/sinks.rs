@@ -5,7 +5,8 @@ use super::json::Json;
 use super::leaves;
 use super::shared::{self, Seen};
 use bouncer_compiler::policy::{Contract, Path, Segment, TrustedDestination, TrustedForm};
-use bouncer_runtime::{Label, Verdict};
+use bouncer_plan::Label;
+use bouncer_plan::Verdict;
 
 /// A value that data would go to.
 pub struct Destination {

@@ -1,8 +1,9 @@
 //! The audit log as its reader meets it, and as several processes write it.
 
 use crate::command::{bouncer, scratch};
-use bouncer_runtime::audit::{Arguments, Audit, Entry, Outcome};
-use bouncer_runtime::{Stage, Verdict};
+use bouncer_audit::{Arguments, Audit, Entry, Outcome};
+use bouncer_plan::Stage;
+use bouncer_plan::Verdict;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

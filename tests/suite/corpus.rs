@@ -16,7 +16,7 @@ use crate::reference::RefCall;
 use bouncer_compiler::diagnostic::{Severity, human};
 use bouncer_compiler::policy::Policy;
 use bouncer_compiler::{Input, Options, load};
-use bouncer_runtime::gate::Attempt;
+use bouncer_engine::gate::Attempt;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

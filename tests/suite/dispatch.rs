@@ -5,10 +5,11 @@ use crate::engine::{Engine, compiled, reference};
 use crate::reference::RefCall;
 use bouncer_compiler::policy::Policy;
 use bouncer_compiler::{Input, Options};
-use bouncer_runtime::gate::{Attempt, Call, Gate};
-use bouncer_runtime::plan::Plan;
-use bouncer_runtime::tools::ToolDefinition;
-use bouncer_runtime::{Stage, Verdict};
+use bouncer_engine::gate::{Attempt, Call, Gate};
+use bouncer_engine::tools::ToolDefinition;
+use bouncer_plan::Plan;
+use bouncer_plan::Stage;
+use bouncer_plan::Verdict;
 use serde_json::json;
 
 const POLICY: &str = "version: 1

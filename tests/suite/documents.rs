@@ -99,7 +99,7 @@ fn the_seeds_of_the_plan_loader_are_plans_of_this_layout() {
     let mut loaded = 0;
     for seed in seeds {
         let path = seed.unwrap().path();
-        let plan = bouncer_runtime::plan::Plan::load(std::fs::read(&path).unwrap());
+        let plan = bouncer_plan::Plan::load(std::fs::read(&path).unwrap());
         assert!(plan.is_ok(), "{}: {:?}", path.display(), plan.err());
         loaded += 1;
     }
@@ -111,7 +111,7 @@ fn the_seeds_of_the_plan_loader_are_plans_of_this_layout() {
 #[test]
 fn the_codes_of_verdicts_are_explained() {
     let page = read("docs/operations.md");
-    for (code, text) in bouncer_runtime::gate::VERDICT_CODES {
+    for (code, text) in bouncer_engine::gate::VERDICT_CODES {
         assert!(page.contains(&format!("| `{code}` | {text} |")), "{code}");
         let output = bouncer().args(["explain", code]).output().unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
@@ -120,13 +120,13 @@ fn the_codes_of_verdicts_are_explained() {
             "{code}: {said}"
         );
     }
-    let source = read("runtime/src/gate/decision.rs");
+    let source = read("runtime/engine/src/gate/decision.rs");
     let codes = source.split("fn code(").nth(1).unwrap();
     let codes = codes.split("\n    }\n").next().unwrap();
     let mut seen = 0;
     for code in codes.split('"').skip(1).step_by(2) {
         assert!(
-            bouncer_runtime::gate::explain_verdict(code).is_some(),
+            bouncer_engine::gate::explain_verdict(code).is_some(),
             "{code}"
         );
         seen += 1;

@@ -3,10 +3,11 @@
 use crate::generate::{Case, Step};
 use crate::reference::{RefCall, Reference, full_name};
 use bouncer_compiler::policy::{Policy, Pos};
-use bouncer_runtime::gate::{Attempt, Call, Conversation, Gate};
-use bouncer_runtime::plan::Plan;
-use bouncer_runtime::tools::{Lock, LockedTool, ToolDefinition};
-use bouncer_runtime::{Stage, Verdict};
+use bouncer_engine::gate::{Attempt, Call, Conversation, Gate};
+use bouncer_engine::tools::{Lock, LockedTool, ToolDefinition};
+use bouncer_plan::Plan;
+use bouncer_plan::Stage;
+use bouncer_plan::Verdict;
 
 /// What an engine answers to a call, as far as it may not differ.
 #[derive(Clone, Debug, PartialEq, Eq)]

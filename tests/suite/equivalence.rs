@@ -5,7 +5,8 @@
 
 use crate::engine::{Make, compiled, play, reference};
 use crate::generate::{self, Case, Step, shrink};
-use bouncer_runtime::{Stage, Verdict};
+use bouncer_plan::Stage;
+use bouncer_plan::Verdict;
 use std::collections::BTreeMap;
 
 fn setting(name: &str, default: u64) -> u64 {

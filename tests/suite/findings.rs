@@ -395,7 +395,7 @@ fn policies_are_compared() {
         .rposition(|window| window == b"gt: 1000")
         .unwrap();
     forged[at + 4] = b'9';
-    let digest = bouncer_runtime::plan::digest_of(&forged);
+    let digest = bouncer_plan::digest_of(&forged);
     forged[32..64].copy_from_slice(&digest);
     std::fs::write(dir.join("forged.plan"), forged).unwrap();
     let (code, _, stderr) = run(&dir, &["diff", "forged.plan", "new.yaml"]);

@@ -2,10 +2,11 @@
 
 use crate::command::{bouncer, scratch};
 use bouncer_compiler::{Input, Options};
-use bouncer_runtime::gate::{Attempt, Call, Conversation, Gate};
-use bouncer_runtime::plan::Plan;
-use bouncer_runtime::tools::{Lock, ToolDefinition};
-use bouncer_runtime::{Stage, Verdict};
+use bouncer_engine::gate::{Attempt, Call, Conversation, Gate};
+use bouncer_engine::tools::{Lock, ToolDefinition};
+use bouncer_plan::Plan;
+use bouncer_plan::Stage;
+use bouncer_plan::Verdict;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};

@@ -13,7 +13,7 @@ pub mod rules;
 use bouncer_compiler::diagnostic::{Severity, explain};
 use bouncer_compiler::policy::Policy;
 use bouncer_compiler::{Input, Options, load};
-use bouncer_runtime::Verdict;
+use bouncer_plan::Verdict;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -12,9 +12,9 @@ use bouncer_compiler::policy::{
     Scalar, Segment, Subject, Test, ToolGlob, TypeName, View,
 };
 use bouncer_compiler::verify::{Example, Finding, Kind, Options, verify};
-use bouncer_runtime::Verdict;
-use bouncer_runtime::gate::{Attempt, Call, Gate};
-use bouncer_runtime::plan::Plan;
+use bouncer_engine::gate::{Attempt, Call, Gate};
+use bouncer_plan::Plan;
+use bouncer_plan::Verdict;
 use std::collections::BTreeSet;
 
 pub fn setting(name: &str, default: u64) -> u64 {

@@ -7,9 +7,9 @@ use bouncer_compiler::policy::{
     Assertion, Cond, Fallback, Policy, Pos, Property, Rule, RuleSet, ToolGlob,
 };
 use bouncer_compiler::verify::{Example, Kind, ListedTool, Options, Relation, diff, verify};
-use bouncer_runtime::Verdict;
-use bouncer_runtime::gate::{Attempt, Call, Gate};
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_engine::gate::{Attempt, Call, Gate};
+use bouncer_engine::tools::ToolDefinition;
+use bouncer_plan::Verdict;
 
 fn verdict(rng: &mut Rng) -> Verdict {
     *rng.choose(&[Verdict::Allow, Verdict::Ask, Verdict::Deny])

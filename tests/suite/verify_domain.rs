@@ -12,8 +12,8 @@ use bouncer_compiler::policy::{
     Cond, Fallback, ListItem, Op, Policy, Pos, Quantifier, Rule, RuleSet, Scalar, Segment, Subject,
     Test, ToolGlob,
 };
-use bouncer_runtime::Verdict;
-use bouncer_runtime::gate::{Attempt, Call};
+use bouncer_engine::gate::{Attempt, Call};
+use bouncer_plan::Verdict;
 use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::util::primitives::StateID;
 use regex_automata::{Input, MatchKind};

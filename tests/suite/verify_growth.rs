@@ -4,7 +4,7 @@
 use bouncer_compiler::policy::Policy;
 use bouncer_compiler::verify::{Kind, ListedTool, Options, Report, verify};
 use bouncer_compiler::{Input, load};
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_engine::tools::ToolDefinition;
 use serde_json::json;
 use std::fmt::Write;
 use std::time::Instant;

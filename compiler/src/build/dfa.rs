@@ -1,7 +1,7 @@
 //! Writes a table in the plan's layout.
 
 use super::table::{DEAD, QUIT, Table};
-use bouncer_runtime::plan::format::{DfaHeader, NARROW_DFA};
+use bouncer_plan::format::{DfaHeader, NARROW_DFA};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;
 

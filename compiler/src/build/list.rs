@@ -11,7 +11,7 @@ use super::{
     BuildError, DFA_BYTES_PER_BYTE, Kin, LONG_DFA_LIMIT, NFA_LIMIT, SHARED_DFA_LIMIT,
     SINGLE_DFA_LIMIT, determinize, dfa, needles, nfa, parse, thompson, thompson_compiler,
 };
-use bouncer_runtime::plan::format::{AUTOMATON_DFA, AUTOMATON_NFA};
+use bouncer_plan::format::{AUTOMATON_DFA, AUTOMATON_NFA};
 use regex_automata::nfa::thompson::Compiler;
 use regex_syntax::hir::Hir;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Fills literal sets: open-addressing tables with a fixed hash.
 
-use bouncer_runtime::plan::format::{LiteralSet, LiteralSlot, NONE, Range, Str};
-use bouncer_runtime::plan::literals::hash;
+use bouncer_plan::format::{LiteralSet, LiteralSlot, NONE, Range, Str};
+use bouncer_plan::literals::hash;
 use std::collections::BTreeMap;
 use zerocopy::little_endian::U32;
 

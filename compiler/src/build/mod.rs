@@ -21,7 +21,7 @@ pub use threads::{MAX_THREADS, Threads};
 
 use list::Built;
 
-use bouncer_runtime::plan::format::{AUTOMATON_NFA, AutomatonRef, NONE, Range};
+use bouncer_plan::format::{AUTOMATON_NFA, AutomatonRef, NONE, Range};
 use regex_automata::dfa::dense;
 use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};
 use regex_automata::{MatchKind, dfa::StartKind};

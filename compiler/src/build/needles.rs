@@ -4,7 +4,7 @@
 //! What is not certain is left out: a pattern without such a set means no prefilter
 //! for its automaton, never a wrong one. Knows nothing of automata.
 
-use bouncer_runtime::plan::format::{NEEDLE_BYTES, Needle, PREFILTER_ASCII_ONLY, PrefilterHeader};
+use bouncer_plan::format::{NEEDLE_BYTES, Needle, PREFILTER_ASCII_ONLY, PrefilterHeader};
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;
@@ -309,7 +309,7 @@ mod tests {
             .collect();
         let bytes = prefilter(&hirs)?;
         Some(move |text: &str| {
-            bouncer_runtime::plan::Prefilter::of_bytes(&bytes)
+            bouncer_plan::Prefilter::of_bytes(&bytes)
                 .unwrap()
                 .may_match(text.as_bytes())
         })

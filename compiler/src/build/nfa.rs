@@ -1,6 +1,6 @@
 //! Writes a Thompson NFA in the plan's layout.
 
-use bouncer_runtime::plan::format::{
+use bouncer_plan::format::{
     NFA_BYTES, NFA_FAIL, NFA_LOOK, NFA_MATCH, NFA_UNION, NfaEdge, NfaHeader, NfaState, Range,
 };
 use regex_automata::nfa::thompson::{NFA, State};

@@ -6,7 +6,7 @@
 use super::similar::similar;
 use super::{Context, Error, Span};
 use crate::policy::{Property, ToolGlob};
-use bouncer_runtime::Verdict;
+use bouncer_plan::Verdict;
 use pest::Parser as _;
 use pest::error::InputLocation;
 use pest::iterators::Pair;

@@ -12,7 +12,7 @@ use crate::policy::{
     Compare, Cond, ListItem, Op, Pattern, Quantifier, Scalar, Subject, Test, View,
 };
 use crate::regex_dialect;
-use bouncer_runtime::Label;
+use bouncer_plan::Label;
 
 /// Resolves a tree.
 pub(super) fn lower(expr: &Expr, context: &Context<'_>) -> Result<Cond, Vec<Error>> {

@@ -6,7 +6,7 @@ use crate::policy::{
     Compare, Op as POp, Path, Pattern, Quantifier, Scalar, Segment, SqlDialect,
     Subject as PSubject, Test as PTest, TypeName, View,
 };
-use bouncer_runtime::Label;
+use bouncer_plan::Label;
 
 fn resolve(text: &str) -> Result<Cond, Vec<Error>> {
     parse(

@@ -5,8 +5,8 @@ use super::writer::{Writer, since};
 use crate::build::LiteralSetBuilder;
 use crate::lower::{CompileError, PathTable, paths_display, steps};
 use crate::policy::{Contract, Layer, Policy, TrustedForm};
-use bouncer_runtime::Label;
-use bouncer_runtime::plan::format::{
+use bouncer_plan::Label;
+use bouncer_plan::format::{
     self, CONTRACT_CONFIRM, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS,
     CONTRACT_OUTPUTS, CONTRACT_RESOLVE_SYMLINKS, Constraint, LITERAL_AT_DOMAIN, LITERAL_BELOW,
     LITERAL_FOLDED, NONE, OutputLabel, Range, RateLimit, Sink,

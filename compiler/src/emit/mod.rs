@@ -10,12 +10,12 @@ mod writer;
 use crate::build::Threads;
 use crate::lower::{CompileError, Lowered, lower};
 use crate::policy::{Policy, Pos, Transport};
-use bouncer_runtime::Verdict;
-use bouncer_runtime::plan::format::{
+use bouncer_plan::Verdict;
+use bouncer_plan::format::{
     self, Header, HeuristicWord, META_HAS_RULES, META_HEURISTICS, META_HIDE_DENIED, Meta, NONE,
     PathEdge, PathNode, Range, Section, SectionEntry, ServerEntry,
 };
-use bouncer_runtime::plan::{digest_of, edge_slot};
+use bouncer_plan::{digest_of, edge_slot};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;

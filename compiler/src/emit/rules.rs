@@ -5,15 +5,15 @@ use super::writer::{Writer, since};
 use crate::build::LiteralSetBuilder;
 use crate::lower::{CompileError, Dimension, Group, Lowered, LoweredTest, Mode};
 use crate::policy::{Compare, ListItem, Op, Policy, Quantifier, Scalar, TypeName};
-use bouncer_runtime::Label;
-use bouncer_runtime::plan::format::{
+use bouncer_plan::Label;
+use bouncer_plan::format::{
     self, LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_BOOL, LITERAL_NULL, LITERAL_NUMBER,
     LITERAL_STRING, Matcher, NONE, QUANT_BIT, Range, SimpleTest, Str, TEST_CARRIES_UNTRUSTED,
     TEST_CLASS_EQUALITY, TEST_CLASS_OWN, TEST_CLASS_TEXT, TEST_EXISTS, TEST_GREATER,
     TEST_GREATER_EQUAL, TEST_LESS, TEST_LESS_EQUAL, TEST_NUMBER_EQUAL, TEST_PROVENANCE, TEST_TYPE,
     TEST_WITHIN, VIEW_CALLS, VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST,
 };
-use bouncer_runtime::plan::literals::canonical_number;
+use bouncer_plan::literals::canonical_number;
 use std::time::Duration;
 use zerocopy::little_endian::{U32, U64};
 

@@ -1,7 +1,7 @@
 //! The sections of a plan while it is written.
 
 use crate::build::{Automata, LiteralSetBuilder, LiteralTables};
-use bouncer_runtime::plan::format::{
+use bouncer_plan::format::{
     Atom, Constraint, Contract, Dimension, Group, HeuristicWord, Matcher, NONE, OutputLabel,
     PathEdge, PathNode, Quant, Range, RateLimit, Row, Rule, ServerEntry, SimpleTest, Sink, Str,
     Test,

@@ -3,8 +3,8 @@
 use super::formula::Literal;
 use super::{CompileError, Mode, PathTable};
 use crate::policy::{Op, Quantifier, Rule, Scalar, Subject, Test, ToolGlob, View};
-use bouncer_runtime::Verdict;
-use bouncer_runtime::plan::format::{
+use bouncer_plan::Verdict;
+use bouncer_plan::format::{
     GLOB_EXACT, GLOB_NATIVE, GLOB_STAR, MAX_WINDOWED_CALLS, NONE, VIEW_CALLS, VIEW_COUNT,
     VIEW_DOMAIN, VIEW_HOST, VIEW_PROVENANCE, VIEW_SQL_TABLE, VIEW_SQL_VERB, VIEW_VALUE,
 };

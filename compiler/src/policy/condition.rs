@@ -3,7 +3,7 @@
 //! [`Cond::Not`] around the positive test.
 
 use super::Pos;
-use bouncer_runtime::Label;
+use bouncer_plan::Label;
 
 /// A boolean formula over tests.
 #[derive(Clone, Debug, PartialEq)]

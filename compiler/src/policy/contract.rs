@@ -1,7 +1,8 @@
 //! Contracts, resolved: what one tool may do.
 
 use super::{Path, Pattern, Pos};
-use bouncer_runtime::{Label, Verdict};
+use bouncer_plan::Label;
+use bouncer_plan::Verdict;
 
 /// Where a contract comes from. Earlier layers win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -21,8 +21,8 @@ pub use contract::{
 
 pub use written::{Written, WrittenFile};
 
-use bouncer_runtime::Verdict;
-use bouncer_runtime::tools::Heuristics;
+use bouncer_engine::tools::Heuristics;
+use bouncer_plan::Verdict;
 use std::collections::BTreeMap;
 
 /// A place in a policy file. Lines and columns count from 1, columns in characters.

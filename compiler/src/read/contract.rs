@@ -12,8 +12,9 @@ use crate::policy::{
     ArgPattern, Contract, Dispatch, FieldLabel, Layer, ListItem, Outputs, Path, PathPrefix, Pos,
     Rate, Scalar, Segment, Sink, TrustedDestination, TrustedForm, WriteParam,
 };
-use bouncer_runtime::plan::format::MAX_WINDOWED_CALLS;
-use bouncer_runtime::{Label, Verdict};
+use bouncer_plan::Label;
+use bouncer_plan::Verdict;
+use bouncer_plan::format::MAX_WINDOWED_CALLS;
 
 /// A contract as written in one place.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 
 use super::decode::Cx;
 use super::node::Node;
-use bouncer_runtime::tools::{Heuristics, LabelHeuristics};
+use bouncer_engine::tools::{Heuristics, LabelHeuristics};
 
 /// Reads the file: one key, `heuristics`.
 pub(crate) fn read(cx: &mut Cx<'_>, root: &Node) -> Heuristics {

@@ -26,7 +26,7 @@ pub(crate) use suggest::nearest;
 
 use crate::diagnostic::{Code, Diagnostic, Sink, SourceMap, Span};
 use crate::policy::{Assertion, ListItem, Rule, Server};
-use bouncer_runtime::tools::Heuristics;
+use bouncer_engine::tools::Heuristics;
 use decode::Cx;
 use dialect::Dialect;
 use node::{Node, Value};

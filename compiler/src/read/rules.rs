@@ -14,7 +14,7 @@ use super::servers;
 use crate::condition;
 use crate::diagnostic::{Code, Diagnostic, Span, is_invisible, quote};
 use crate::policy::{Cond, Pos, Rule, ToolGlob};
-use bouncer_runtime::Verdict;
+use bouncer_plan::Verdict;
 
 /// The words of `action`.
 const ACTIONS: &[(&str, Verdict)] = &[

@@ -2,7 +2,7 @@ use super::*;
 use crate::diagnostic::Code;
 use crate::policy::Pos;
 use crate::verify::{Example, Place};
-use bouncer_runtime::Verdict;
+use bouncer_plan::Verdict;
 
 fn report() -> (Report, SourceMap) {
     let mut sources = SourceMap::default();

@@ -12,7 +12,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Sink, SourceMap, Span, qu
 use crate::packs::{self, Builtin};
 use crate::policy::{Fallback, Policy, RuleSet, Written, WrittenFile};
 use crate::read::{self, File};
-use bouncer_runtime::Verdict;
+use bouncer_plan::Verdict;
 use std::collections::HashMap;
 
 /// A policy file that the user named.
@@ -141,7 +141,7 @@ pub(crate) fn load_with(
 
 /// The built-in heuristics, whether or not a policy uses them.
 #[must_use]
-pub fn builtin_heuristics() -> Option<bouncer_runtime::tools::Heuristics> {
+pub fn builtin_heuristics() -> Option<bouncer_engine::tools::Heuristics> {
     let file = packs::heuristics()?;
     let (mut sources, mut sink) = (SourceMap::default(), Sink::default());
     let index = sources.add(file.name, file.text);

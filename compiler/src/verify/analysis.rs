@@ -9,7 +9,7 @@ use super::{Example, Finding, Kind, ListedTool, Options, Place, Severity};
 use crate::CompileError;
 use crate::diagnostic::{self, Code};
 use crate::policy::{Policy, Pos};
-use bouncer_runtime::Label;
+use bouncer_plan::Label;
 
 /// Row combinations of one question that are tried.
 pub(super) const MOST_ROWS: usize = 256;

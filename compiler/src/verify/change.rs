@@ -15,7 +15,7 @@ use super::ways::{Part, Scope, along};
 use super::{Change, ListedTool, Options, Relation, ToolDiff};
 use crate::policy::{Policy, RuleSet};
 use crate::{CompileError, Progress};
-use bouncer_runtime::Verdict;
+use bouncer_plan::Verdict;
 
 /// Attempts beyond which budgets are not compared by playing them.
 const MOST_ATTEMPTS: u64 = 20_000;

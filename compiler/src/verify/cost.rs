@@ -5,7 +5,7 @@ use super::{Kind, ListedTool, Place, ToolCost, tool_cost};
 use crate::build::{PatternCost, pattern_cost};
 use crate::diagnostic::{Code, quote};
 use crate::policy::{Cond, Op, Pos};
-use bouncer_runtime::plan::format::AUTOMATON_NFA;
+use bouncer_plan::format::AUTOMATON_NFA;
 use std::collections::BTreeMap;
 
 /// Bytes of automata of one policy that are worth a word.

@@ -5,7 +5,8 @@ use super::show::Judge;
 use super::{Example, Finding, Kind, ListedTool, Place, Severity};
 use crate::diagnostic::{Code, quote};
 use crate::policy::{Contract, Layer, Path, Policy, Segment};
-use bouncer_runtime::{Label, Verdict};
+use bouncer_plan::Label;
+use bouncer_plan::Verdict;
 use serde_json::json;
 
 /// Compares each entry of the user with the pack's that it stands before.

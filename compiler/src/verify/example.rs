@@ -11,10 +11,11 @@ use crate::CompileError;
 use crate::build::Threads;
 use crate::lower::Step;
 use crate::policy::{Policy, Pos};
-use bouncer_runtime::gate::{Attempt, Call, Conversation, Gate};
-use bouncer_runtime::plan::Plan;
-use bouncer_runtime::tools::ToolDefinition;
-use bouncer_runtime::{Stage, Verdict};
+use bouncer_engine::gate::{Attempt, Call, Conversation, Gate};
+use bouncer_engine::tools::ToolDefinition;
+use bouncer_plan::Plan;
+use bouncer_plan::Stage;
+use bouncer_plan::Verdict;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -68,7 +69,7 @@ pub(super) struct Written {
 impl<'p> Judge<'p> {
     pub fn new(policy: &'p Policy, tools: &'p [ListedTool]) -> Result<Self, Vec<CompileError>> {
         let (bytes, built) = crate::emit::compile_timed(policy, Threads::available(), &mut |_| {})?;
-        let broken = |error: bouncer_runtime::plan::LoadError| {
+        let broken = |error: bouncer_plan::LoadError| {
             vec![CompileError {
                 message: format!("the compiled plan does not load: {error}"),
                 help: None,

@@ -5,7 +5,7 @@ use super::analysis::{Analysis, place};
 use super::theory::at_path;
 use crate::diagnostic::{Code, quote};
 use crate::policy::{Cond, Quantifier, Rule, Subject, Test, View};
-use bouncer_runtime::Verdict;
+use bouncer_plan::Verdict;
 
 impl Analysis<'_> {
     /// Reports tests that no value satisfies which the listed tools' schemas allow.

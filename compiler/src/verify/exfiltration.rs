@@ -13,7 +13,8 @@ use super::{Example, Kind};
 use crate::diagnostic::{Code, quote};
 use crate::lower::Mode;
 use crate::policy::{Contract, Layer, ListItem, Op, Path, Pattern, Segment};
-use bouncer_runtime::{Label, Verdict};
+use bouncer_plan::Label;
+use bouncer_plan::Verdict;
 
 /// Destinations that nobody vouches for: an address, a URL, and an identifier that only
 /// a declared sink makes a destination.

@@ -5,7 +5,7 @@
 use crate::emit::rules::class;
 use crate::lower::{Mode, Step, steps};
 use crate::policy::{Op, Path, Quantifier, SqlDialect, Subject, Test, View};
-use bouncer_runtime::plan::format::{
+use bouncer_plan::format::{
     TEST_CLASS_EQUALITY, TEST_CLASS_TEXT, VIEW_CALLS, VIEW_COUNT, VIEW_VALUE,
 };
 use std::collections::HashMap;

@@ -3,7 +3,7 @@
 use super::ToolCost;
 use crate::diagnostic::Code;
 use crate::policy::Pos;
-use bouncer_runtime::Verdict;
+use bouncer_plan::Verdict;
 
 /// What sort of problem a finding is about. The name of each is stable: machines read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

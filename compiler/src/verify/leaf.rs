@@ -7,8 +7,13 @@ use super::automaton::Table;
 use super::facts::{Class, Fact, Look};
 use crate::lower::Mode;
 use crate::policy::{Compare, ListItem, Op, Scalar, TypeName};
-use bouncer_runtime::plan::literals::canonical_number;
-use bouncer_runtime::{Label, address, number, path, sql, text};
+use bouncer_plan::Label;
+use bouncer_plan::literals::canonical_number;
+use bouncer_reader::address;
+use bouncer_reader::number;
+use bouncer_reader::path;
+use bouncer_reader::sql;
+use bouncer_reader::text;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 

@@ -5,8 +5,8 @@ use super::show::Judge;
 use super::{Finding, ListedTool, Severity, Share, coverage, dropped, smells, suppress};
 use crate::diagnostic::short;
 use crate::{Input, Loaded, Options, load};
-use bouncer_runtime::Verdict;
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_engine::tools::ToolDefinition;
+use bouncer_plan::Verdict;
 use serde_json::{Value, json};
 
 fn loaded(text: &str, packs: bool) -> Loaded {

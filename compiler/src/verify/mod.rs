@@ -46,8 +46,8 @@ pub use tool_cost::ToolCost;
 use crate::condition;
 use crate::policy::{Assertion, Policy};
 use crate::{CompileError, Progress};
-use bouncer_runtime::Verdict;
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_engine::tools::ToolDefinition;
+use bouncer_plan::Verdict;
 
 /// A tool of a lock: its server, where one is named, and its definition.
 pub type ListedTool = (Option<String>, ToolDefinition);

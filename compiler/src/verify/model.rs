@@ -8,7 +8,7 @@ use super::{ListedTool, Place};
 use crate::CompileError;
 use crate::lower::formula;
 use crate::policy::{Cond, Policy, Pos, Rule};
-use bouncer_runtime::Verdict;
+use bouncer_plan::Verdict;
 use std::collections::BTreeMap;
 
 /// The place and the literal of each test of a rule.

@@ -13,7 +13,8 @@ use super::search::{Row, RuleRows};
 use super::theory::Theory;
 use super::words::{self, End};
 use crate::policy::{Compare, Contract, ListItem, Op, Policy, Scalar};
-use bouncer_runtime::{Verdict, number};
+use bouncer_plan::Verdict;
+use bouncer_reader::number;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 

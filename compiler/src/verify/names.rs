@@ -4,8 +4,8 @@ use super::ListedTool;
 use super::theory::{Answer, Theory};
 use super::words::{self, Constraint, End};
 use crate::policy::{Policy, ToolGlob};
-use bouncer_runtime::plan::format::{GLOB_EXACT, GLOB_NATIVE, GLOB_STAR};
-use bouncer_runtime::plan::glob;
+use bouncer_plan::format::{GLOB_EXACT, GLOB_NATIVE, GLOB_STAR};
+use bouncer_plan::glob;
 use regex_syntax::escape;
 use std::collections::{BTreeSet, HashMap};
 

@@ -18,7 +18,7 @@ use super::ways::{Part, Scope, along};
 use super::{Example, Kind, Place};
 use crate::diagnostic::Code;
 use crate::policy::{Assertion, Pos, Property, RuleSet};
-use bouncer_runtime::Verdict;
+use bouncer_plan::Verdict;
 
 /// Tools that one question is asked about together.
 #[derive(Clone, Debug)]

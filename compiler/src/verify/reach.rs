@@ -2,15 +2,15 @@
 
 use super::ListedTool;
 use crate::policy::{Cond, Contract, Layer, Path, Policy, Rule, Subject, Test, ToolGlob};
-use bouncer_runtime::plan::format::{GLOB_NATIVE, GLOB_STAR};
-use bouncer_runtime::plan::glob;
+use bouncer_plan::format::{GLOB_NATIVE, GLOB_STAR};
+use bouncer_plan::glob;
 use std::collections::HashMap;
 
 /// A tool of the lock with what applies to it.
 pub(super) struct Tool<'a> {
     pub server: Option<&'a str>,
     pub name: &'a str,
-    pub definition: &'a bouncer_runtime::tools::ToolDefinition,
+    pub definition: &'a bouncer_engine::tools::ToolDefinition,
     /// The name that rules match.
     pub full: String,
     pub contract: Option<&'a Contract>,

@@ -8,7 +8,7 @@ use super::search::Assignment;
 use super::theory::{Answer, Level};
 use crate::diagnostic::Code;
 use crate::policy::{Pos, RuleSet};
-use bouncer_runtime::Verdict;
+use bouncer_plan::Verdict;
 
 impl Analysis<'_> {
     /// Reports a rule that decides, but never otherwise than what follows would.

@@ -13,7 +13,7 @@ use super::theory::{Answer, Level};
 use super::{Example, Kind, Place};
 use crate::diagnostic::Code;
 use crate::policy::Pos;
-use bouncer_runtime::Verdict;
+use bouncer_plan::Verdict;
 use std::collections::BTreeMap;
 
 /// Covering rules that one finding names.

@@ -3,9 +3,9 @@
 
 use super::{Example, ListedTool};
 use crate::policy::{Policy, Pos};
-use bouncer_runtime::gate::{Attempt, Call, Gate};
-use bouncer_runtime::plan::Plan;
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_engine::gate::{Attempt, Call, Gate};
+use bouncer_engine::tools::ToolDefinition;
+use bouncer_plan::Plan;
 use serde_json::Value;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;

@@ -19,7 +19,7 @@ use crate::policy::{
 use blocks::{
     KEYWORDS, has_keyword, holds_sql, letter_case, line_breaks, other_case, start_only, upper,
 };
-use bouncer_runtime::Verdict;
+use bouncer_plan::Verdict;
 use serde_json::json;
 
 /// Looks at every pattern, glob, key and text of the policy.

@@ -11,8 +11,8 @@ use super::search::{Row, Wanted};
 use super::theory::Theory;
 use crate::lower::Mode;
 use crate::policy::{Contract, Layer, ListItem, Op, Path, Policy, Scalar, Segment, TrustedForm};
-use bouncer_runtime::Verdict;
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_engine::tools::ToolDefinition;
+use bouncer_plan::Verdict;
 
 /// A bound on a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 //! nothing of rules or of what they mean.
 
 use super::ListedTool;
-use bouncer_runtime::plan::format::{Group, NONE};
-use bouncer_runtime::plan::{Plan, Tables, glob};
+use bouncer_plan::format::{Group, NONE};
+use bouncer_plan::{Plan, Tables, glob};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -121,7 +121,7 @@ fn of_tool(
     }
 }
 
-fn records<T>(table: &[T], range: bouncer_runtime::plan::format::Range) -> &[T] {
+fn records<T>(table: &[T], range: bouncer_plan::format::Range) -> &[T] {
     let start = range.start.get() as usize;
     let end = start.saturating_add(range.length.get() as usize);
     table.get(start..end).unwrap_or_default()

@@ -7,8 +7,8 @@
 use super::names::{Glob, Tool};
 use super::stages::{contract_of, trusted_items};
 use crate::policy::{Contract, Policy};
-use bouncer_runtime::Verdict;
-use bouncer_runtime::plan::format::GLOB_STAR;
+use bouncer_plan::Verdict;
+use bouncer_plan::format::GLOB_STAR;
 
 /// What is not known of a tool beside its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

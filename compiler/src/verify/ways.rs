@@ -6,7 +6,7 @@ use super::names::{Names, Universe};
 use super::search::{Assignment, Avoid, Row, Rules, Searcher, Wanted};
 use super::stages::Way;
 use super::theory::{Answer, Level, Theory};
-use bouncer_runtime::Verdict;
+use bouncer_plan::Verdict;
 
 /// Which tools, and how they are to be found.
 #[derive(Clone, Debug)]

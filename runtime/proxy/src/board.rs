@@ -5,8 +5,8 @@
 //! references: a reader on another thread holds up no call.
 
 use super::log::visible;
-use bouncer_runtime::gate::Surveyed;
-use bouncer_runtime::plan::Plan;
+use bouncer_engine::gate::Surveyed;
+use bouncer_plan::Plan;
 use serde::Serialize;
 use serde_json::Value;
 use std::cell::RefCell;

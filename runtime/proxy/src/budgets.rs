@@ -7,9 +7,9 @@
 
 use super::approvals::{identity, write_ahead};
 use super::log::{note, visible};
-use bouncer_runtime::gate::{Tallied, Tally};
-use bouncer_runtime::moment::Moment;
-use bouncer_runtime::private::{private_directory, private_file};
+use bouncer_engine::gate::{Tallied, Tally};
+use bouncer_system::moment::Moment;
+use bouncer_system::private::{private_directory, private_file};
 use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
 };

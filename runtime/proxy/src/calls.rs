@@ -9,8 +9,8 @@ use super::judging::{Case, Finding};
 use super::mediator::Mediator;
 use super::session::{Approval, Judge};
 use super::table::Waiting;
-use bouncer_runtime::audit::Outcome;
-use bouncer_runtime::gate::{Attempt, CallMessage};
+use bouncer_audit::Outcome;
+use bouncer_engine::gate::{Attempt, CallMessage};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,7 @@
 //! What a client gets instead of what it wanted: denials and errors.
 
-use bouncer_runtime::{Stage, Verdict};
+use bouncer_plan::Stage;
+use bouncer_plan::Verdict;
 use serde_json::{Value, json};
 
 /// JSON-RPC: the line is not JSON as this proxy reads it.

@@ -8,7 +8,7 @@ use super::log::{quoted, visible};
 use super::mediator::Mediator;
 use super::session::{Approval, Judge};
 use super::table::Waiting;
-use bouncer_runtime::gate::CallMessage;
+use bouncer_engine::gate::CallMessage;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -201,7 +201,7 @@ impl<J: Judge> Mediator<J> {
 mod tests {
     use super::super::session::Question;
     use super::*;
-    use bouncer_runtime::json::{Limits, Scratch};
+    use bouncer_reader::json::{Limits, Scratch};
 
     fn ask(arguments: &str, approval: Approval) -> Option<String> {
         let line = format!(

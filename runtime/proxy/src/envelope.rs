@@ -6,7 +6,7 @@
 use super::denial::{INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
 use super::frame::{Frame, FrameReader, Unreadable, ids_of_garbage, is_batch, is_blank, text};
 use super::id::Key;
-use bouncer_runtime::gate::CallMessage;
+use bouncer_engine::gate::CallMessage;
 
 /// The method that is judged.
 const CALL: &str = "tools/call";

@@ -1,7 +1,7 @@
 //! One line as a JSON-RPC message, read strictly: shared by both directions.
 
-use bouncer_runtime::gate::CallMessage;
-use bouncer_runtime::json::{Limits, Malformed, Nested, Scratch, members, members_within};
+use bouncer_engine::gate::CallMessage;
+use bouncer_reader::json::{Limits, Malformed, Nested, Scratch, members, members_within};
 use std::fmt;
 
 /// Nesting of a message.

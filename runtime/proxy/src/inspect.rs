@@ -9,7 +9,7 @@ use super::own::OwnLine;
 use super::stop::Stop;
 use super::unix::{Input, Output};
 use super::{Settings, id};
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_engine::tools::ToolDefinition;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fmt;

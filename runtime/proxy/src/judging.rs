@@ -8,9 +8,10 @@ use super::log::{note, visible};
 use super::mediator::Mediator;
 use super::session::{Approval, Judge, Judgement};
 use super::table::Kind;
-use bouncer_runtime::audit::{Arguments, Entry, Outcome};
-use bouncer_runtime::gate::{Attempt, CallMessage, Grounds};
-use bouncer_runtime::{Stage, Verdict};
+use bouncer_audit::{Arguments, Entry, Outcome};
+use bouncer_engine::gate::{Attempt, CallMessage, Grounds};
+use bouncer_plan::Stage;
+use bouncer_plan::Verdict;
 use std::time::{Duration, Instant};
 
 /// A call and what surrounds it.

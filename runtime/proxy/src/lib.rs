@@ -3,7 +3,7 @@
 //!
 //! Newline-delimited JSON-RPC in both directions. What need not be understood passes
 //! byte for byte; a `tools/call` is judged and can only be written upstream with a
-//! [`Permit`](bouncer_runtime::gate::Permit); everything that reaches the agent is recorded
+//! [`Permit`](bouncer_engine::gate::Permit); everything that reaches the agent is recorded
 //! first. Knows nothing of how a plan is made or loaded.
 
 pub mod approvals;

@@ -8,7 +8,7 @@ use super::mediator::Mediator;
 use super::own::OwnLine;
 use super::session::Judge;
 use super::table::Answer;
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_engine::tools::ToolDefinition;
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};

@@ -14,7 +14,7 @@ use super::session::Judge;
 use super::table::{Table, Waiting};
 use super::upstream::Upstream;
 use super::{denial, id};
-use bouncer_runtime::audit::Audit;
+use bouncer_audit::Audit;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;

@@ -5,7 +5,7 @@
 //! thread of its own, so that a slow reader holds up no call.
 
 use super::log::note;
-use bouncer_runtime::audit::Entry;
+use bouncer_audit::Entry;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -337,8 +337,9 @@ fn label(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bouncer_runtime::audit::{Arguments, Outcome};
-    use bouncer_runtime::{Stage, Verdict};
+    use bouncer_audit::{Arguments, Outcome};
+    use bouncer_plan::Stage;
+    use bouncer_plan::Verdict;
 
     fn entry(tool: &str) -> Entry<'_> {
         Entry {

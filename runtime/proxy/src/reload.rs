@@ -6,8 +6,8 @@
 use super::log::{note, visible};
 use super::mediator::Office;
 use super::session::Session;
-use bouncer_runtime::plan::Plan;
-use bouncer_runtime::tools::Lock;
+use bouncer_engine::tools::Lock;
+use bouncer_plan::Plan;
 use serde_json::Value;
 use std::rc::Rc;
 use tokio::sync::mpsc;

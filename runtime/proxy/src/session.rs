@@ -4,12 +4,13 @@
 //! A seam for tests only: an implementation hands out [`Permit`]s, and only a
 //! decision of the gate makes one.
 
-use bouncer_runtime::gate::{
+use bouncer_engine::gate::{
     Approvable, Attempt, Call, Conversation, Gate, Grounds, Permit, Surveyed,
 };
-use bouncer_runtime::plan::{Corrupt, Plan};
-use bouncer_runtime::tools::{Lock, ToolDefinition};
-use bouncer_runtime::{Stage, Verdict};
+use bouncer_engine::tools::{Lock, ToolDefinition};
+use bouncer_plan::Stage;
+use bouncer_plan::Verdict;
+use bouncer_plan::{Corrupt, Plan};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -33,7 +34,7 @@ pub(super) struct Judgement<'a> {
     /// The destination that it is about.
     pub grounds: Option<Grounds>,
     /// How much of what was read has been forgotten: see
-    /// [`bouncer_runtime::provenance::Provenance::dropped`].
+    /// [`bouncer_engine::provenance::Provenance::dropped`].
     pub forgotten: u64,
     /// How a human can lift an ask.
     pub approval: Approval,

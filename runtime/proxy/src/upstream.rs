@@ -8,7 +8,7 @@
 use super::envelope::PassThrough;
 use super::outbox::Outbox;
 use super::own::OwnLine;
-use bouncer_runtime::gate::Permit;
+use bouncer_engine::gate::Permit;
 use std::io;
 use tokio::io::AsyncWrite;
 

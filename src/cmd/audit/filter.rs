@@ -2,10 +2,10 @@
 
 use super::lines::Line;
 use crate::cli::LogFilter;
+use bouncer_audit::timestamp;
 use bouncer_compiler::diagnostic::escape;
-use bouncer_runtime::audit::timestamp;
-use bouncer_runtime::plan::format::GLOB_NATIVE;
-use bouncer_runtime::plan::glob;
+use bouncer_plan::format::GLOB_NATIVE;
+use bouncer_plan::glob;
 use std::time::{Duration, SystemTime};
 
 /// All of these have to hold. Times compare as texts: lines have them in UTC and in one

@@ -1,7 +1,6 @@
 //! The lines of a log, one after the other, across its files.
 
 use crate::output::Failure;
-use bouncer_runtime::audit;
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
@@ -45,7 +44,7 @@ pub(crate) fn seq(text: &str) -> Option<u64> {
 
 /// The log's files, oldest first.
 pub(crate) fn files(log: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let files = audit::files(log).map_err(|error| Failure::file("read", log, &error))?;
+    let files = bouncer_audit::files(log).map_err(|error| Failure::file("read", log, &error))?;
     if files.is_empty() {
         let why = format!("there is no audit log at `{}`", log.display());
         return Err(Failure::Message(why));
@@ -98,7 +97,7 @@ pub(crate) fn follow(
     let mut count = 0;
     let mut offset = 0;
     loop {
-        let files = audit::files(log).map_err(failed)?;
+        let files = bouncer_audit::files(log).map_err(failed)?;
         let length = log.metadata().map_or(0, |metadata| metadata.len());
         let mut new = |text: &str| match seq(text) {
             Some(seq) if seq > seen && text.ends_with('}') => {

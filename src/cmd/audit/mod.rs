@@ -8,8 +8,8 @@ pub(crate) mod stats;
 use crate::cli::{AuditArgs, AuditCommand, Layers, LogArgs, LogFilter, PolicySource};
 use crate::output::{ERROR, Failure, Outcome};
 use crate::source;
+use bouncer_audit::{self, Audit, Finding, Link};
 use bouncer_compiler::diagnostic::escape;
-use bouncer_runtime::audit::{self, Audit, Finding, Link};
 use filter::Filter;
 use lines::Line;
 use std::collections::VecDeque;
@@ -159,8 +159,8 @@ fn verify(log: &Path, anchors: &[String], json: bool) -> Outcome {
             })
         })
         .collect::<Result<_, _>>()?;
-    let report =
-        audit::verify(log, &anchors).map_err(|error| Failure::file("verify", log, &error))?;
+    let report = bouncer_audit::verify(log, &anchors)
+        .map_err(|error| Failure::file("verify", log, &error))?;
     let mut stdout = anstream::stdout().lock();
     let code = if report.fault_count > 0 { ERROR } else { 0 };
     if json {

@@ -1,12 +1,10 @@
 //! Calls made from a plan: its tools, its paths, and the literals it knows.
 
 use super::Sample;
-use bouncer_runtime::gate::Gate;
-use bouncer_runtime::plan::Tables;
-use bouncer_runtime::plan::format::{
-    LITERAL_AT_DOMAIN, LITERAL_BELOW, LiteralSet, NONE, Range, Str,
-};
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_engine::gate::Gate;
+use bouncer_engine::tools::ToolDefinition;
+use bouncer_plan::Tables;
+use bouncer_plan::format::{LITERAL_AT_DOMAIN, LITERAL_BELOW, LiteralSet, NONE, Range, Str};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,10 +2,10 @@
 //! found by judging a call of each, as an agent could make it.
 
 use bouncer_compiler::builtin_heuristics;
-use bouncer_runtime::Verdict;
-use bouncer_runtime::gate::{Attempt, Call, Gate};
-use bouncer_runtime::plan::Plan;
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_engine::gate::{Attempt, Call, Gate};
+use bouncer_engine::tools::ToolDefinition;
+use bouncer_plan::Plan;
+use bouncer_plan::Verdict;
 use serde_json::{Map, Value, json};
 
 /// Words of a name that say that a tool changes something or runs something.

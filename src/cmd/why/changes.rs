@@ -1,8 +1,8 @@
 //! What would have changed a verdict, in words, by the code of what decided.
 
 use super::Change;
-use bouncer_runtime::gate::Grounds;
-use bouncer_runtime::text::Quoted;
+use bouncer_engine::gate::Grounds;
+use bouncer_reader::text::Quoted;
 
 /// The changes that come into question. None of them was tried.
 pub(super) fn in_words(

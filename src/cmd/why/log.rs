@@ -4,7 +4,7 @@ use super::changes;
 use super::{CallName, Explanation};
 use crate::output::Failure;
 use crate::source;
-use bouncer_runtime::gate::Grounds;
+use bouncer_engine::gate::Grounds;
 use serde::Deserialize;
 use std::path::Path;
 

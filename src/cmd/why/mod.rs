@@ -10,9 +10,9 @@ mod trial;
 
 use crate::cli::WhyArgs;
 use crate::output::{Failure, Outcome};
-use bouncer_runtime::audit::Audit;
-use bouncer_runtime::gate::Grounds;
-use bouncer_runtime::text::Quoted;
+use bouncer_audit::Audit;
+use bouncer_engine::gate::Grounds;
+use bouncer_reader::text::Quoted;
 use serde::Serialize;
 use std::io::{self, Write};
 

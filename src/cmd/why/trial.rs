@@ -9,11 +9,12 @@ use crate::source::{self, CompileFailure};
 use bouncer_compiler::policy::{
     Cond, Contract, Policy, Pos, Rule, RuleSet, TrustedDestination, TrustedForm,
 };
-use bouncer_runtime::gate::{Attempt, Call, Conversation, Gate, Grounds};
-use bouncer_runtime::plan::Plan;
-use bouncer_runtime::text::Quoted;
-use bouncer_runtime::tools::Lock;
-use bouncer_runtime::{Stage, Verdict};
+use bouncer_engine::gate::{Attempt, Call, Conversation, Gate, Grounds};
+use bouncer_engine::tools::Lock;
+use bouncer_plan::Plan;
+use bouncer_plan::Stage;
+use bouncer_plan::Verdict;
+use bouncer_reader::text::Quoted;
 
 /// A call, and what was there before it.
 struct Scene<'s> {

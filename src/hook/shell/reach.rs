@@ -6,7 +6,7 @@ use super::meaning::Command;
 use super::options::{Parsed, Role};
 use super::reader::Unread;
 use super::table::{NETWORK, Operands};
-use bouncer_runtime::address;
+use bouncer_reader::address;
 
 /// A path seen from a directory.
 pub(super) fn place(directory: &str, path: &str) -> String {

@@ -6,8 +6,9 @@ use crate::reference::json::{self, Json};
 use crate::reference::{RefCall, leaves, shared, text};
 use bouncer_compiler::Options;
 use bouncer_compiler::policy::{Contract, Policy, TrustedForm};
-use bouncer_runtime::gate::Attempt;
-use bouncer_runtime::{Stage, Verdict};
+use bouncer_engine::gate::Attempt;
+use bouncer_plan::Stage;
+use bouncer_plan::Verdict;
 use serde_json::{Value, json};
 
 fn load(yaml: &str, packs: bool, heuristics: bool) -> Result<Policy, String> {

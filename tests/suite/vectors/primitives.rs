@@ -2,9 +2,10 @@
 //! heuristics derive from a schema, and which texts count as the same.
 
 use bouncer_compiler::{Input, Options, load};
-use bouncer_runtime::gate::Attempt;
-use bouncer_runtime::tools::{Heuristics, ToolDefinition};
-use bouncer_runtime::{Verdict, text};
+use bouncer_engine::gate::Attempt;
+use bouncer_engine::tools::{Heuristics, ToolDefinition};
+use bouncer_plan::Verdict;
+use bouncer_reader::text;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@ use crate::engine::{Make, compiled, definitions, reference};
 use crate::reference::{RefCall, json, leaves, text};
 use bouncer_compiler::Options;
 use bouncer_compiler::policy::{Op, Rule, Scalar, Subject};
-use bouncer_runtime::gate::Attempt;
+use bouncer_engine::gate::Attempt;
 use serde_json::{Value, json};
 
 fn compare(make: Make<'_>, expected: &str) {

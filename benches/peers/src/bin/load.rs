@@ -6,7 +6,7 @@
 #[allow(dead_code)]
 mod timing;
 
-use bouncer_runtime::plan::Plan;
+use bouncer_plan::Plan;
 use std::sync::Arc;
 use timing::{Work, median, ratio, time};
 

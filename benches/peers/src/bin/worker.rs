@@ -7,9 +7,9 @@
 mod timing;
 
 use bouncer_compiler::{Input, Options};
-use bouncer_runtime::gate::{Attempt, Call, Gate};
-use bouncer_runtime::plan::Plan;
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_engine::gate::{Attempt, Call, Gate};
+use bouncer_plan::Plan;
+use bouncer_engine::tools::ToolDefinition;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::hint::black_box;

@@ -3,11 +3,11 @@
 use super::{Calls, Engine, timed};
 use crate::cases::{Rule, Test};
 use bouncer_compiler::{Input, Options};
-use bouncer_runtime::Verdict;
-use bouncer_runtime::gate::{Attempt, Call, CallMessage, Conversation, Gate};
-use bouncer_runtime::json::{Limits, Scratch};
-use bouncer_runtime::plan::Plan;
-use bouncer_runtime::tools::ToolDefinition;
+use bouncer_plan::Verdict;
+use bouncer_engine::gate::{Attempt, Call, CallMessage, Conversation, Gate};
+use bouncer_reader::json::{Limits, Scratch};
+use bouncer_plan::Plan;
+use bouncer_engine::tools::ToolDefinition;
 use std::fmt::Write;
 use std::rc::Rc;
 

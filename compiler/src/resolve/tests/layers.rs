@@ -4,7 +4,7 @@ use super::*;
 use crate::policy::{
     Cond, Layer, ListItem, Op, Path, Segment, Test, ToolGlob, Transport, TrustedForm,
 };
-use bouncer_runtime::Label;
+use bouncer_plan::Label;
 
 fn policy(files: &[(&str, &str)]) -> Policy {
     match load_all(files) {

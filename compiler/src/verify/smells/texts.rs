@@ -5,7 +5,7 @@ use super::{Spot, place};
 use crate::diagnostic::{Code, escape, is_invisible, quote};
 use crate::policy::{Contract, Pattern, Pos, ToolGlob, TrustedForm, View};
 use crate::verify::{Finding, Kind, Severity, schema};
-use bouncer_runtime::text::skeleton;
+use bouncer_reader::text::skeleton;
 use regex_syntax::ast::{self, Ast, ClassSetItem};
 
 fn smell(code: Code, severity: Severity, at: Pos, message: String, help: String) -> Finding {

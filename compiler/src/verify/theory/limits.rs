@@ -8,7 +8,7 @@ use crate::lower::Mode;
 use crate::policy::{ListItem, Op, Scalar};
 use crate::verify::facts::{Claim, FactId, Look};
 use crate::verify::words::Constraint;
-use bouncer_runtime::address;
+use bouncer_reader::address;
 use regex_syntax::escape;
 
 /// What is asked of one form of a text.

@@ -7,7 +7,7 @@ use crate::policy::{ListItem, Op, Scalar};
 use crate::verify::facts::{Claim, Class, Fact, Look};
 use crate::verify::leaf::{Leaf, Value};
 use crate::verify::words::{self, End};
-use bouncer_runtime::number;
+use bouncer_reader::number;
 use std::cmp::Ordering;
 
 /// How JSON spells numbers.

@@ -7,7 +7,7 @@ use crate::policy::{ListItem, Op, Scalar};
 use crate::verify::facts::{Claim, FactId, Look};
 use crate::verify::leaf::{Leaf, Seen, Value, is_plain_text};
 use crate::verify::words::{self, Constraint, End};
-use bouncer_runtime::path;
+use bouncer_reader::path;
 use regex_syntax::escape;
 
 /// Printable ASCII that no decoder changes, in its plain form.

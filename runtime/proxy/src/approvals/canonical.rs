@@ -3,7 +3,7 @@
 //! The order of members, white space, escapes and spellings of a number do not matter;
 //! anything else does, Unicode forms included.
 
-use bouncer_runtime::number;
+use bouncer_reader::number;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;

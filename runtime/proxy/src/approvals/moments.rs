@@ -1,7 +1,7 @@
 //! When things were decided, by a clock that nobody can set: a wall clock that goes back
 //! must not revive an approval whose time is over.
 
-use bouncer_runtime::moment::Moment;
+use bouncer_system::moment::Moment;
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// Beside the table of requests, which older versions know.

@@ -3,7 +3,7 @@
 use super::error::StoreError;
 use super::moments;
 use super::seal::Seal;
-use bouncer_runtime::private::{private_directory, private_file};
+use bouncer_system::private::{private_directory, private_file};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use std::fs::Metadata;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use super::canonical::canonical;
 use super::error::StoreError;
-use bouncer_runtime::gate::Grounds;
+use bouncer_engine::gate::Grounds;
 
 /// How the store writes an approval that holds until the conversation ends: a word of its
 /// own, so that nothing takes it for one that is used up.

@@ -6,7 +6,7 @@
 //! run `bouncer approve`.
 
 use super::record::Key;
-use bouncer_runtime::private::private_file;
+use bouncer_system::private::private_file;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -47,7 +47,7 @@ impl Seal {
     }
 
     fn read(path: &Path) -> io::Result<Self> {
-        let bytes = bouncer_runtime::private::read(path)?;
+        let bytes = bouncer_system::private::read(path)?;
         let key = <[u8; 32]>::try_from(bytes).map_err(|_| {
             io::Error::new(
                 io::ErrorKind::InvalidData,

@@ -5,7 +5,7 @@ use super::error::{DecideError, StoreError};
 use super::moments;
 use super::opened::Opened;
 use super::record::{Key, LASTING, Record, Request, Status, Subject};
-use bouncer_runtime::moment::Moment;
+use bouncer_system::moment::Moment;
 use rusqlite::{OptionalExtension, Params, Row, Transaction, params};
 use std::cell::{Ref, RefCell};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 use super::*;
-use bouncer_runtime::moment::Moment;
+use bouncer_system::moment::Moment;
 use std::cell::Cell;
 use std::path::Path;
 use std::time::Duration;
@@ -530,7 +530,7 @@ fn an_approval_for_once_cannot_be_made_to_last() {
 
 #[test]
 fn what_is_asked_carries_where_it_comes_from() {
-    use bouncer_runtime::gate::{Grounds, Seen};
+    use bouncer_engine::gate::{Grounds, Seen};
     let rig = Rig::new();
     let grounds = Grounds {
         param: "to".to_owned(),

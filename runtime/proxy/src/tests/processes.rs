@@ -4,7 +4,7 @@ use super::super::mediator::{Mediator, Office};
 use super::super::run::run_between;
 use super::super::{Endpoint, ServerCommand, inspect};
 use super::rig::{Script, call, quick};
-use bouncer_runtime::audit::Audit;
+use bouncer_audit::Audit;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

@@ -11,7 +11,7 @@ mod otlp;
 
 use super::frame::{FrameReader, text};
 use super::remote::HttpServer;
-use bouncer_runtime::audit::{Entry, Outcome};
+use bouncer_audit::{Entry, Outcome};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};

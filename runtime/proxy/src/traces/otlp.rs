@@ -2,7 +2,7 @@
 //! conventions for tools and MCP have them; what they have no name for begins with `bouncer.`.
 
 use super::Span;
-use bouncer_runtime::audit::Outcome;
+use bouncer_audit::Outcome;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

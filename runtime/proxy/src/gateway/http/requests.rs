@@ -14,7 +14,7 @@ use super::modern::MODERN;
 use super::seat::Seat;
 use super::stateless::{self, Asked};
 use super::stream::Ticket;
-use bouncer_runtime::json::{Limits as JsonLimits, Scratch, validate_object};
+use bouncer_reader::json::{Limits as JsonLimits, Scratch, validate_object};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{

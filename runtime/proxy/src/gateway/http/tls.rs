@@ -81,7 +81,7 @@ mod real {
     fn read(files: &TlsFiles) -> Result<TlsAcceptor, String> {
         let certificate = files.certificate.display();
         for file in [&files.certificate, &files.key] {
-            let opened = bouncer_runtime::private::open(file);
+            let opened = bouncer_system::private::open(file);
             opened.map_err(|error| format!("`{}`: {error}", file.display()))?;
         }
         let chain = CertificateDer::pem_file_iter(&files.certificate)

@@ -7,7 +7,7 @@ use crate::link::{Far, Link};
 use crate::mediator::Office;
 pub(super) use crate::tests::rig::{Peer, call};
 use crate::tests::rig::{Script, Told, quick};
-use bouncer_runtime::audit::Audit;
+use bouncer_audit::Audit;
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::io;

@@ -1,0 +1,72 @@
+//! Everything one agent does in one run: budgets, approvals, provenance, and the
+//! working memory of its decisions.
+
+use super::approvals::Approvals;
+use super::budget::Attempts;
+use super::scratch::Scratch;
+use super::shared::{SharedTally, Together};
+use super::tool::Tool;
+use crate::provenance::Provenance;
+use bouncer_plan::Tables;
+use bouncer_reader::json::Limits;
+use std::collections::HashMap;
+
+/// Text that a conversation's provenance keeps unless told otherwise, in bytes.
+pub const DEFAULT_PROVENANCE_LIMIT: usize = 64 << 20;
+
+/// Names of unlisted tools that a conversation remembers where nothing is pinned.
+pub(super) const MAX_UNLISTED: usize = 10_000;
+
+/// One agent's run.
+#[derive(Debug)]
+pub struct Conversation {
+    pub(super) limits: Limits,
+    /// By tool index of the gate.
+    pub(super) attempts: Vec<Attempts>,
+    /// Where no tools were ever listed: the tools named so far.
+    pub(super) unlisted: HashMap<String, (Tool, Attempts)>,
+    /// Attempts that are counted together with other conversations'.
+    pub(super) together: Option<Together>,
+    pub(super) approvals: Approvals,
+    pub(super) provenance: Provenance,
+    pub(super) scratch: Scratch,
+    /// Results recorded so far: the number of the latest call.
+    pub(super) calls: u64,
+    /// The gate's plan that the rest belongs to; see [`super::Gate::generation`].
+    pub(super) generation: u64,
+}
+
+impl Conversation {
+    pub(super) fn new(tables: &Tables<'_>, provenance_limit: usize) -> Self {
+        let limits = Limits::default();
+        Self {
+            scratch: Scratch::new(tables, &limits),
+            limits,
+            attempts: Vec::new(),
+            unlisted: HashMap::new(),
+            together: None,
+            approvals: Approvals::default(),
+            provenance: Provenance::new(provenance_limit),
+            calls: 0,
+            generation: 0,
+        }
+    }
+
+    /// Remembers a human's approval of one destination of one parameter of one tool,
+    /// for the rest of the conversation.
+    pub fn approve(&mut self, server: Option<&str>, tool: &str, param: &str, destination: &str) {
+        self.approvals.add(server, tool, param, destination);
+    }
+
+    /// Counts attempts of tools with budgets together with all conversations that have
+    /// the same tally, from now on.
+    pub fn share_budgets(&mut self, tally: SharedTally) {
+        self.together = Some(Together::new(tally));
+    }
+
+    /// What the conversation has read.
+    #[must_use]
+    pub const fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+}

@@ -1,0 +1,491 @@
+//! The answer to a call, its reason, and the permit to forward it.
+
+use super::Call;
+use crate::provenance::Origin;
+use bouncer_plan::Label;
+use bouncer_plan::Stage;
+use bouncer_plan::Tables;
+use bouncer_plan::Verdict;
+use bouncer_plan::format::{Constraint, NONE, Pos, RateLimit, Rule};
+use bouncer_plan::slice;
+use bouncer_reader::json::Malformed;
+use bouncer_reader::text::Quoted;
+use std::fmt;
+
+/// The answer to one call. Borrows from the gate and the conversation.
+#[derive(Debug)]
+pub struct Decision<'a> {
+    pub(super) verdict: Verdict,
+    pub(super) stage: Stage,
+    pub(super) cause: Cause<'a>,
+    pub(super) tables: &'a Tables<'a>,
+    pub(super) tool: &'a str,
+    /// The tool that was called, if `tool` is one that it would call.
+    pub(super) outer: Option<&'a str>,
+    /// The argument and value in question, where there are any.
+    pub(super) param: &'a str,
+    pub(super) value: &'a str,
+    pub(super) message: Option<&'a [u8]>,
+}
+
+/// What decided.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Cause<'a> {
+    /// Nothing had an objection.
+    Nothing,
+    Malformed(Malformed),
+    /// The plan's tables contradict themselves; cannot happen on a loaded plan.
+    Corrupt,
+    Unpinned,
+    Changed,
+    MaxCalls {
+        limit: u64,
+        at: Option<&'a Pos>,
+    },
+    Rate(&'a RateLimit),
+    /// Attempts are counted together with others', and that cannot be done.
+    Uncounted,
+    Constraint(&'a Constraint),
+    Rule {
+        rule: &'a Rule,
+        index: u32,
+        bounded: bool,
+        /// Where the destination was seen that the rule's `carries_untrusted()` found.
+        carried: Option<(Label, Origin<'a>)>,
+    },
+    Fallback {
+        destructive: bool,
+        at: &'a Pos,
+        bounded: bool,
+    },
+    /// A human decides on every call: the contract says so, or the heuristics.
+    Confirm {
+        at: Option<&'a Pos>,
+    },
+    /// The call within the call cannot be read, or there are too many.
+    Dispatch {
+        at: &'a Pos,
+        too_deep: bool,
+    },
+    NoDestination {
+        at: Option<&'a Pos>,
+    },
+    Unproven {
+        at: Option<&'a Pos>,
+    },
+    Observed {
+        at: Option<&'a Pos>,
+        origin: Option<Origin<'a>>,
+    },
+    Tainted {
+        at: Option<&'a Pos>,
+        origin: Option<Origin<'a>>,
+    },
+}
+
+/// Where the deciding part of the policy was written. Counts from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position<'a> {
+    /// The file's display name.
+    pub file: &'a str,
+    /// The line.
+    pub line: u32,
+    /// The column in characters.
+    pub column: u32,
+}
+
+impl fmt::Display for Position<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// What a human would be asked to vouch for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Question<'a> {
+    /// The parameter (a path of the arguments).
+    pub param: &'a str,
+    /// The destination, exactly as it would be forwarded.
+    pub destination: &'a str,
+}
+
+/// How a human can lift an ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Approvable<'a> {
+    /// Not at all: the ask ends as a deny.
+    Never,
+    /// By vouching for one destination, for the rest of the conversation.
+    Destination(Question<'a>),
+    /// By approving this one exact call, once.
+    ThisCall,
+}
+
+/// The right to forward one judged message. Only a decision makes one: that it allows, or
+/// that it is only observed.
+#[derive(Debug)]
+pub struct Permit<'a> {
+    message: Option<&'a [u8]>,
+}
+
+impl<'a> Permit<'a> {
+    /// The judged message; `None` for a hypothetical call.
+    #[must_use]
+    pub const fn message(&self) -> Option<&'a [u8]> {
+        self.message
+    }
+}
+
+impl<'a> Decision<'a> {
+    /// A decision that blocks for `cause`.
+    pub(super) const fn new(
+        call: &Call<'a>,
+        tables: &'a Tables<'a>,
+        verdict: Verdict,
+        stage: Stage,
+        cause: Cause<'a>,
+    ) -> Self {
+        Self {
+            verdict,
+            stage,
+            cause,
+            tables,
+            tool: call.tool,
+            outer: None,
+            param: "",
+            value: "",
+            message: call.message,
+        }
+    }
+
+    /// Allow, ask or deny.
+    #[must_use]
+    pub const fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
+    /// The part of the policy that decided.
+    #[must_use]
+    pub const fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// A stable word for machines, for example `sink_gate.tainted`.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self.cause {
+            Cause::Nothing => "default",
+            Cause::Malformed(_) => "malformed",
+            Cause::Corrupt => "internal",
+            Cause::Unpinned => "pinning.unknown",
+            Cause::Changed => "pinning.changed",
+            Cause::MaxCalls { .. } => "budget.max_calls",
+            Cause::Rate(_) => "budget.rate",
+            Cause::Uncounted => "budget.uncounted",
+            Cause::Constraint(constraint) => {
+                if constraint.kind.get() == 0 {
+                    "constraint.path"
+                } else {
+                    "constraint.pattern"
+                }
+            }
+            Cause::Rule { .. } => "rule.matched",
+            Cause::Fallback { .. } => "rule.default",
+            Cause::Confirm { .. } => "default.confirm",
+            Cause::Dispatch { .. } => "constraint.dispatch",
+            Cause::NoDestination { .. } => "sink_gate.no_destination",
+            Cause::Unproven { .. } => "sink_gate.unproven",
+            Cause::Observed { .. } => "sink_gate.observed",
+            Cause::Tainted { .. } => "sink_gate.tainted",
+        }
+    }
+
+    /// Why, in words: deterministic, with values from outside quoted and escaped.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        Reason(self).to_string()
+    }
+
+    /// Where the deciding part of the policy was written, if anywhere.
+    #[must_use]
+    pub fn position(&self) -> Option<Position<'a>> {
+        let pos = match self.cause {
+            Cause::Nothing
+            | Cause::Malformed(_)
+            | Cause::Corrupt
+            | Cause::Unpinned
+            | Cause::Uncounted
+            | Cause::Changed => None,
+            Cause::MaxCalls { at, .. }
+            | Cause::Confirm { at }
+            | Cause::NoDestination { at }
+            | Cause::Unproven { at }
+            | Cause::Observed { at, .. }
+            | Cause::Tainted { at, .. } => at,
+            Cause::Rate(rate) => Some(&rate.at),
+            Cause::Constraint(constraint) => Some(&constraint.at),
+            Cause::Rule { rule, .. } => Some(&rule.at),
+            Cause::Fallback { at, .. } | Cause::Dispatch { at, .. } => Some(at),
+        }?;
+        if pos.file.get() == NONE {
+            return None;
+        }
+        let file = self.tables.files.get(pos.file.get() as usize)?;
+        Some(Position {
+            file: self.tables.text(file).ok()?,
+            line: pos.line.get(),
+            column: pos.column.get(),
+        })
+    }
+
+    /// The index of the rule that decided, in the order of the policy.
+    #[must_use]
+    pub const fn rule(&self) -> Option<u32> {
+        match self.cause {
+            Cause::Rule { index, .. } => Some(index),
+            _ => None,
+        }
+    }
+
+    /// How a human can lift the verdict. [`Approvable::Never`] unless it is an ask.
+    #[must_use]
+    pub fn approvable(&self) -> Approvable<'a> {
+        if self.verdict != Verdict::Ask {
+            return Approvable::Never;
+        }
+        match self.cause {
+            Cause::Rule { .. }
+            | Cause::Fallback { .. }
+            | Cause::Confirm { .. }
+            | Cause::NoDestination { .. } => Approvable::ThisCall,
+            Cause::Unproven { .. } | Cause::Observed { .. } | Cause::Tainted { .. } => {
+                Approvable::Destination(Question {
+                    param: self.param,
+                    destination: self.value,
+                })
+            }
+            _ => Approvable::Never,
+        }
+    }
+
+    /// For an ask of the sink gate: what to vouch for.
+    #[must_use]
+    pub fn question(&self) -> Option<Question<'a>> {
+        match self.approvable() {
+            Approvable::Destination(question) => Some(question),
+            Approvable::Never | Approvable::ThisCall => None,
+        }
+    }
+
+    /// The permit, if the verdict is allow.
+    #[must_use]
+    pub fn permit(self) -> Option<Permit<'a>> {
+        (self.verdict == Verdict::Allow).then_some(Permit {
+            message: self.message,
+        })
+    }
+}
+
+impl<'a> Decision<'a> {
+    /// A permit for a call that is only observed: whatever the policy's verdict, the call
+    /// goes out, and the caller logs what the verdict would have been.
+    ///
+    /// None for calls that no policy is needed to refuse: malformed ones, and those of
+    /// tools that are not pinned or have changed.
+    #[must_use]
+    pub fn permit_observed(self) -> Option<Permit<'a>> {
+        let refused = matches!(self.stage, Stage::Malformed | Stage::Pinning)
+            || matches!(self.cause, Cause::Corrupt);
+        (!refused).then_some(Permit {
+            message: self.message,
+        })
+    }
+}
+
+/// Writes a decision's reason.
+struct Reason<'d, 'a>(&'d Decision<'a>);
+
+impl fmt::Display for Reason<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Decision {
+            tables,
+            tool,
+            param,
+            value,
+            ..
+        } = self.0;
+        let tool = Quoted(tool);
+        if let Some(outer) = self.0.outer {
+            write!(f, "tool {} calls {tool}: ", Quoted(outer))?;
+        }
+        let param = Quoted(param);
+        let value = Quoted(value);
+        match self.0.cause {
+            Cause::Nothing => f.write_str("nothing in the policy objects"),
+            Cause::Malformed(error) => write!(f, "malformed arguments: {error}"),
+            Cause::Corrupt => f.write_str("the plan contradicts itself; compile the policy again"),
+            Cause::Unpinned => write!(f, "tool {tool} is not in the pinned set"),
+            Cause::Changed => write!(
+                f,
+                "the definition of tool {tool} is not the one that was pinned; review it and pin again"
+            ),
+            Cause::MaxCalls { limit, .. } => {
+                write!(f, "call budget {limit} of tool {tool} is used up")
+            }
+            Cause::Rate(rate) => write!(
+                f,
+                "tool {tool} was called more than {} times in {}",
+                rate.count.get(),
+                Duration(rate.window_ms.get())
+            ),
+            Cause::Uncounted => write!(
+                f,
+                "attempts of tool {tool} cannot be counted: the file of shared budgets cannot be used"
+            ),
+            Cause::Constraint(constraint) if constraint.kind.get() == 0 => {
+                write!(
+                    f,
+                    "argument {param} is {value}, outside the allowed prefixes"
+                )?;
+                let first = constraint.prefixes.start.get() as usize;
+                let count =
+                    slice(tables.lists, &constraint.prefixes).map_or(0, |list| list.len() / 2);
+                for index in 0..count {
+                    let prefix = tables.listed_text(first + 2 * index).unwrap_or_default();
+                    write!(
+                        f,
+                        "{} {}",
+                        if index == 0 { "" } else { "," },
+                        Quoted(prefix)
+                    )?;
+                }
+                Ok(())
+            }
+            Cause::Constraint(constraint) => {
+                let pattern = tables.text(&constraint.written).unwrap_or_default();
+                write!(
+                    f,
+                    "argument {param} is {value}, which does not match /{pattern}/"
+                )
+            }
+            Cause::Rule {
+                rule,
+                bounded,
+                carried,
+                ..
+            } => {
+                if rule.reason.start.get() == NONE {
+                    let tools = tables.text(&rule.tools).unwrap_or_default();
+                    let action = self.0.verdict;
+                    write!(f, "matched rule: tool {} action {action}", Quoted(tools))?;
+                } else {
+                    f.write_str(tables.text(&rule.reason).unwrap_or_default())?;
+                }
+                if let Some((_, origin)) = &carried {
+                    write!(f, ": {param} carries {value}")?;
+                    from(f, Some(origin))?;
+                }
+                bounded_note(f, bounded)
+            }
+            Cause::Fallback {
+                destructive: true,
+                bounded,
+                ..
+            } => {
+                write!(
+                    f,
+                    "no rule matched and the tool is annotated destructive: defaults.onDestructiveHint is {}",
+                    self.0.verdict
+                )?;
+                bounded_note(f, bounded)
+            }
+            Cause::Fallback { bounded, .. } => {
+                write!(
+                    f,
+                    "no rule matched: defaults.onUnknown is {}",
+                    self.0.verdict
+                )?;
+                bounded_note(f, bounded)
+            }
+            Cause::Confirm { at: Some(_) } => {
+                write!(f, "every call of tool {tool} needs a human's consent")
+            }
+            Cause::Confirm { at: None } => write!(
+                f,
+                "tool {tool} goes by a name of tools that destroy, pay, book or change access, and no contract speaks of it"
+            ),
+            Cause::Dispatch { too_deep: true, .. } => {
+                write!(f, "calls within calls go too deep at tool {tool}")
+            }
+            Cause::Dispatch { .. } => write!(
+                f,
+                "tool {tool} calls another, and which, or with what, cannot be read"
+            ),
+            Cause::NoDestination { .. } => {
+                write!(
+                    f,
+                    "tool {tool} can send data out, and this call names no destination"
+                )
+            }
+            Cause::Unproven { .. } => write!(
+                f,
+                "destination {param}: {value} is not vouched for by anything"
+            ),
+            Cause::Observed { origin, .. } => {
+                write!(f, "destination {param}: {value} was only observed")?;
+                from(f, origin.as_ref())
+            }
+            Cause::Tainted { origin, .. } => {
+                write!(f, "destination {param}: {value} came from untrusted data")?;
+                from(f, origin.as_ref())
+            }
+        }
+    }
+}
+
+/// Says that a verdict is an upper bound.
+fn bounded_note(f: &mut fmt::Formatter<'_>, bounded: bool) -> fmt::Result {
+    if bounded {
+        f.write_str(" (the lists in this call combine in too many ways to try each; the strictest rule within reach decides)")?;
+    }
+    Ok(())
+}
+
+/// Names where a value came from.
+fn from(f: &mut fmt::Formatter<'_>, origin: Option<&Origin<'_>>) -> fmt::Result {
+    let Some(origin) = origin else { return Ok(()) };
+    let of = if origin.call > 0 {
+        "the output of "
+    } else {
+        ""
+    };
+    write!(f, " (in {of}{}", Quoted(origin.tool))?;
+    if let Some(server) = origin.server {
+        write!(f, " of server {}", Quoted(server))?;
+    }
+    if origin.call > 0 {
+        write!(f, ", call {}", origin.call)?;
+    }
+    if !origin.field.is_empty() {
+        write!(f, ", field {}", Quoted(origin.field))?;
+    }
+    f.write_str(")")
+}
+
+/// A duration in the largest unit that fits evenly.
+struct Duration(u64);
+
+impl fmt::Display for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (unit, name) in [
+            (86_400_000, "d"),
+            (3_600_000, "h"),
+            (60_000, "min"),
+            (1000, "s"),
+        ] {
+            if self.0 >= unit && self.0.is_multiple_of(unit) {
+                return write!(f, "{}{name}", self.0 / unit);
+            }
+        }
+        write!(f, "{}ms", self.0)
+    }
+}

@@ -1,0 +1,518 @@
+//! Tests of one leaf: which atoms it raises, through which forms and views.
+//!
+//! Every test of a path is answered by one pass over the leaf's text per form and
+//! automaton. The outcome of a test is told in four ways (see [`bouncer_plan::format::Test`]),
+//! and the compiler has bound to each the rows that care. Knows nothing of rows'
+//! order or of verdicts.
+
+mod answers;
+mod simple;
+mod views;
+mod whole;
+
+pub(super) use answers::fold_ascii;
+use answers::{literal_tests, run};
+
+use super::rows::Signature;
+use super::scratch::EvalScratch;
+use super::tool::{Aim, Asked};
+use crate::provenance::{self, Provenance};
+use bouncer_plan::automaton::Scan;
+use bouncer_plan::format::{
+    Constraint, Dimension, NONE, QUANT_BIT, TEST_CARRIES_UNTRUSTED, TEST_CLASS_EQUALITY,
+    TEST_CLASS_TEXT, Test, VIEW_CALLS, VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST, VIEW_PROVENANCE,
+    VIEW_VALUE,
+};
+use bouncer_plan::{Corrupt, Tables, at, slice};
+use bouncer_reader::json::Text;
+use bouncer_reader::path;
+use bouncer_reader::text;
+
+/// The JSON type of a leaf; the discriminants are those of [`TEST_TYPE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    String = 0,
+    Number = 1,
+    Bool = 2,
+    Null = 3,
+}
+
+/// A leaf's text as the reader gives it.
+#[derive(Debug)]
+pub(super) enum LeafText<'a> {
+    /// A string, perhaps with escapes.
+    Json(Text<'a>),
+    /// The JSON text of anything else.
+    Plain(&'a str),
+}
+
+/// Set in an outcome that only holds in a restrictive reading.
+const RESTRICTIVE_ONLY: u8 = 1 << 7;
+
+/// The forms of the current leaf.
+#[derive(Clone, Copy, Debug)]
+struct Forms {
+    kind: Kind,
+    /// The raw text is its own plain form.
+    plain_is_raw: bool,
+    canonical: bool,
+    skeleton: bool,
+}
+
+/// Evaluates the tests of a tool's groups, leaf by leaf.
+pub(super) struct Evaluator<'e, 'p> {
+    pub tables: &'e Tables<'p>,
+    /// Indices of the tool's groups.
+    pub groups: &'e [u32],
+    /// What the groups look at, sorted by path.
+    pub aims: &'e [Aim],
+    pub constraints: &'p [Constraint],
+    pub resolve_symlinks: bool,
+    pub scratch: &'e mut EvalScratch,
+    pub provenance: &'e Provenance,
+    pub provenance_scratch: &'e mut provenance::Scratch,
+    forms: Forms,
+    /// Whether `forms` are those of the current leaf.
+    prepared: bool,
+}
+
+impl<'e, 'p> Evaluator<'e, 'p> {
+    pub fn new(
+        tables: &'e Tables<'p>,
+        Asked { groups, aims }: Asked<'e>,
+        constraints: &'p [Constraint],
+        resolve_symlinks: bool,
+        scratch: &'e mut EvalScratch,
+        provenance: &'e Provenance,
+        provenance_scratch: &'e mut provenance::Scratch,
+    ) -> Self {
+        Self {
+            tables,
+            groups,
+            aims,
+            constraints,
+            resolve_symlinks,
+            scratch,
+            provenance,
+            provenance_scratch,
+            forms: Forms {
+                kind: Kind::Null,
+                plain_is_raw: true,
+                canonical: false,
+                skeleton: false,
+            },
+            prepared: false,
+        }
+    }
+
+    /// Takes the text of the leaf that the next calls of [`Self::leaf`] are about.
+    pub fn begin_leaf(&mut self, kind: Kind, text: &LeafText<'_>) {
+        self.scratch.raw.clear();
+        match text {
+            LeafText::Json(text) => text.decode_into(&mut self.scratch.raw),
+            LeafText::Plain(text) => self.scratch.raw.push_str(text),
+        }
+        self.forms = Forms {
+            kind,
+            plain_is_raw: true,
+            canonical: false,
+            skeleton: false,
+        };
+        self.prepared = false;
+    }
+
+    /// Computes the forms of the current leaf, once.
+    fn prepare(&mut self) {
+        if self.prepared {
+            return;
+        }
+        self.prepared = true;
+        if self.forms.kind != Kind::String {
+            return;
+        }
+        let EvalScratch {
+            raw,
+            plain,
+            canonical,
+            skeleton,
+            ..
+        } = &mut *self.scratch;
+        // Most text is all its forms at once.
+        if text::is_canonical_fast(raw) {
+            return;
+        }
+        self.forms.plain_is_raw = text::is_plain(raw);
+        if !self.forms.plain_is_raw {
+            text::plain(raw, plain);
+        }
+        let plain: &str = if self.forms.plain_is_raw { raw } else { plain };
+        if raw.is_ascii() && text::is_canonical_fast(plain) {
+            return;
+        }
+        text::canonical(raw, canonical);
+        self.forms.canonical = canonical != plain;
+        if !canonical.is_ascii() {
+            text::skeleton(canonical, skeleton);
+            self.forms.skeleton = skeleton != canonical;
+        }
+    }
+
+    /// Judges the current leaf as a leaf of `path`.
+    pub fn leaf(&mut self, path: u32, through: bool) -> Result<(), Corrupt> {
+        self.check_constraints(path, through)?;
+        let start = self.scratch.events.len();
+        let aims = aims_of(self.aims, path);
+        if aims.is_empty() {
+            return Ok(());
+        }
+        for aim in aims.iter().filter(|aim| !aim.once) {
+            self.dimension(at(self.tables.dimensions, aim.dimension)?, through)?;
+        }
+        let count = self.scratch.counts.get_mut(path as usize).ok_or(Corrupt)?;
+        let first = *count == 0;
+        *count = count.saturating_add(1);
+        if first {
+            self.scratch.count_touched.push(path);
+        }
+        self.sign(path, start, first);
+        Ok(())
+    }
+
+    /// Turns the events since `start` into a signature of `path`, unless the path's
+    /// last leaf raised the same. `first`: the path has had no leaf so far.
+    fn sign(&mut self, path: u32, start: usize, first: bool) {
+        let EvalScratch {
+            events,
+            signatures,
+            repeated,
+            ..
+        } = &mut *self.scratch;
+        if !first {
+            let new = events.get(start..).unwrap_or_default();
+            if let Some(last) = signatures.last()
+                && last.path == path
+                && events.get(last.start as usize..last.end as usize) == Some(new)
+            {
+                events.truncate(start);
+                return;
+            }
+            *repeated = true;
+        }
+        signatures.push(Signature {
+            path,
+            start: start as u32,
+            end: events.len() as u32,
+        });
+    }
+
+    /// Judges an object at the end of `path`: no constraint is satisfied by one, also
+    /// when it holds no leaf.
+    pub fn object_at(&mut self, path: u32) {
+        for (index, constraint) in self.constraints.iter().enumerate() {
+            let index = index as u32;
+            let earlier = self
+                .scratch
+                .failed_constraint
+                .is_some_and(|failed| failed <= index);
+            if constraint.path.get() == path && !earlier {
+                self.scratch.failed_constraint = Some(index);
+                self.scratch.failed_value.clear();
+                self.scratch.failed_value.push_str("{…}");
+            }
+        }
+    }
+
+    /// Notes the first constraint, in the contract's order, that the leaf fails.
+    fn check_constraints(&mut self, path: u32, through: bool) -> Result<(), Corrupt> {
+        for (index, constraint) in self.constraints.iter().enumerate() {
+            let index = index as u32;
+            if constraint.path.get() != path
+                || self
+                    .scratch
+                    .failed_constraint
+                    .is_some_and(|failed| failed <= index)
+            {
+                continue;
+            }
+            if through || !self.satisfies(constraint)? {
+                let EvalScratch {
+                    raw,
+                    failed_value,
+                    failed_constraint,
+                    ..
+                } = &mut *self.scratch;
+                *failed_constraint = Some(index);
+                failed_value.clear();
+                failed_value.push_str(raw);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the raw text of the leaf satisfies a constraint.
+    fn satisfies(&mut self, constraint: &Constraint) -> Result<bool, Corrupt> {
+        let EvalScratch { raw, nfa, .. } = &mut *self.scratch;
+        // What a null means to a server is anybody's guess.
+        if self.forms.kind == Kind::Null {
+            return Ok(false);
+        }
+        if constraint.kind.get() == 1 {
+            let mut matched = false;
+            let scan = run(self.tables, constraint.automaton.get(), raw, nfa, |_| {
+                matched = true
+            })?;
+            return Ok(matched && scan == Scan::Done);
+        }
+        let prefixes = slice(self.tables.lists, &constraint.prefixes)?;
+        let first = constraint.prefixes.start.get() as usize;
+        let mut within = false;
+        for pair in 0..prefixes.len() / 2 {
+            let prefix = self.tables.listed_text(first + 2 * pair)?;
+            within |= path::within(raw, prefix)
+                && (!self.resolve_symlinks || path::within_resolved(raw, &[prefix], None));
+        }
+        Ok(within)
+    }
+
+    /// Runs all tests of one dimension on the current leaf.
+    fn dimension(&mut self, dimension: &Dimension, through: bool) -> Result<(), Corrupt> {
+        self.prepare();
+        match dimension.view.get() {
+            VIEW_VALUE => {
+                for form in 0..3 {
+                    if self.has_form(form) {
+                        self.text_tests(dimension, form, Source::Form)?;
+                    }
+                }
+                self.simple_tests(dimension, through)?;
+                self.finish(
+                    dimension,
+                    self.form_mask(),
+                    self.forms.kind == Kind::String,
+                    through,
+                )
+            }
+            VIEW_HOST | VIEW_DOMAIN => self.host_view(dimension, through),
+            VIEW_PROVENANCE => {
+                let (mut whole, mut inside) = (None, None);
+                for test in slice(self.tables.simple_tests, &dimension.simple)? {
+                    let verdict = if test.kind.get() == TEST_CARRIES_UNTRUSTED {
+                        *inside.get_or_insert_with(|| self.carries_untrusted(dimension.path.get()))
+                    } else {
+                        let (bit, unsure) = *whole.get_or_insert_with(|| self.provenance_bit());
+                        match unsure {
+                            // Where the record is incomplete, "unproven" may be wrong.
+                            true => Tri::Unknown,
+                            false => Tri::from_bool(test.operand.get() & bit != 0),
+                        }
+                    };
+                    self.raise(at(self.tables.tests, test.test.get())?, verdict, through);
+                }
+                Ok(())
+            }
+            VIEW_COUNT | VIEW_CALLS => Ok(()),
+            view => self.sql_view(dimension, view, through),
+        }
+    }
+
+    /// Whether the leaf has a form of its own: plain, canonical, skeleton.
+    const fn has_form(&self, form: u8) -> bool {
+        match form {
+            0 => true,
+            1 => self.forms.canonical,
+            _ => self.forms.skeleton,
+        }
+    }
+
+    /// Bits of the forms that the leaf has.
+    const fn form_mask(&self) -> u8 {
+        1 | (self.forms.canonical as u8) << 1 | (self.forms.skeleton as u8) << 2
+    }
+
+    /// Runs the automata and literal sets of a dimension over one form.
+    fn text_tests(
+        &mut self,
+        dimension: &Dimension,
+        form: u8,
+        source: Source,
+    ) -> Result<(), Corrupt> {
+        let EvalScratch {
+            raw,
+            plain,
+            canonical,
+            skeleton,
+            view,
+            number,
+            outcome,
+            touched,
+            nfa,
+            ..
+        } = &mut *self.scratch;
+        let text: &str = match (source, form) {
+            (Source::View, _) => view,
+            (Source::Form, 0) if self.forms.plain_is_raw => raw,
+            (Source::Form, 0) => plain,
+            (Source::Form, 1) => canonical,
+            (Source::Form, _) => skeleton,
+        };
+        let kind = if source == Source::View {
+            Kind::String
+        } else {
+            self.forms.kind
+        };
+        let mut mark = |test: u32, bits: u8| {
+            if let Some(outcome) = outcome.get_mut(test as usize) {
+                if *outcome == 0 {
+                    touched.push(test);
+                }
+                *outcome |= bits;
+            }
+        };
+        if kind != Kind::Null {
+            // Text tests see numbers and bools only in a restrictive reading.
+            let bits = if kind == Kind::String {
+                1 << form
+            } else {
+                RESTRICTIVE_ONLY
+            };
+            for matcher in slice(self.tables.matchers, &dimension.matchers)? {
+                let tests = slice(self.tables.lists, &matcher.tests)?;
+                let automaton = matcher.automaton.get();
+                let scan = run(self.tables, automaton, text, nfa, |pattern| {
+                    if let Some(test) = tests.get(pattern as usize) {
+                        mark(test.get(), bits);
+                    }
+                })?;
+                if scan == Scan::Quit {
+                    // What cannot be evaluated holds in a restrictive rule.
+                    for test in tests {
+                        mark(test.get(), RESTRICTIVE_ONLY);
+                    }
+                }
+            }
+        }
+        if dimension.literals.get() != NONE {
+            let set = at(self.tables.literal_sets, dimension.literals.get())?;
+            literal_tests(self.tables, set, kind, text, 1 << form, number, &mut mark)?;
+        }
+        Ok(())
+    }
+
+    fn mark(&mut self, test: u32, bits: u8) {
+        if let Some(outcome) = self.scratch.outcome.get_mut(test as usize) {
+            if *outcome == 0 {
+                self.scratch.touched.push(test);
+            }
+            *outcome |= bits;
+        }
+    }
+
+    /// Raises the atoms of the marked tests, and of those that the leaf is unfit for.
+    fn finish(
+        &mut self,
+        dimension: &Dimension,
+        mask: u8,
+        text: bool,
+        through: bool,
+    ) -> Result<(), Corrupt> {
+        while let Some(index) = self.scratch.touched.pop() {
+            let outcome = std::mem::take(
+                self.scratch
+                    .outcome
+                    .get_mut(index as usize)
+                    .ok_or(Corrupt)?,
+            );
+            let test = at(self.tables.tests, index)?;
+            if outcome & 1 != 0 && !through {
+                self.push(test.plain.get());
+            }
+            self.push(test.any.get());
+            if outcome & mask == mask {
+                self.push(test.all.get());
+            }
+            let unfit = through || (!text && test.class.get() == TEST_CLASS_TEXT);
+            if !unfit {
+                self.push(test.maybe.get());
+            }
+        }
+        if through || !text {
+            // Leaves that no permissive rule may rest on: rare, so a plain loop.
+            for test in slice(self.tables.tests, &dimension.tests)? {
+                let class = test.class.get();
+                if class == TEST_CLASS_TEXT || (through && class == TEST_CLASS_EQUALITY) {
+                    self.push(test.maybe.get());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Raises the atoms of a test that has one answer for all forms.
+    fn raise(&mut self, test: &Test, verdict: Tri, through: bool) {
+        if verdict == Tri::True && !through {
+            self.push(test.plain.get());
+        }
+        if verdict != Tri::False {
+            self.push(test.any.get());
+        }
+        if verdict == Tri::True {
+            self.push(test.all.get());
+        }
+        if verdict != Tri::False || through {
+            self.push(test.maybe.get());
+        }
+    }
+
+    /// Raises one atom, or counts it for its quantifier.
+    fn push(&mut self, atom: u32) {
+        if atom == NONE {
+            return;
+        }
+        if atom & QUANT_BIT == 0 {
+            self.scratch.events.push(atom);
+            return;
+        }
+        let quant = atom & !QUANT_BIT;
+        if let Some(count) = self.scratch.quants.get_mut(quant as usize) {
+            if *count == 0 {
+                self.scratch.quant_touched.push(quant);
+            }
+            *count = count.saturating_add(1);
+        }
+    }
+}
+
+/// Which text an automaton reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// A form of the leaf.
+    Form,
+    /// The computed view.
+    View,
+}
+
+/// An answer that may be missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tri {
+    False,
+    True,
+    Unknown,
+}
+
+impl Tri {
+    const fn from_bool(value: bool) -> Self {
+        if value { Self::True } else { Self::False }
+    }
+}
+
+/// Those of `aims` that look at `path`: a run, since they are sorted.
+fn aims_of(aims: &[Aim], path: u32) -> &[Aim] {
+    // Most tools have a handful, which are looked through faster than halved.
+    let start = match aims.len() {
+        ..=16 => aims.iter().take_while(|aim| aim.path < path).count(),
+        _ => aims.partition_point(|aim| aim.path < path),
+    };
+    let rest = aims.get(start..).unwrap_or_default();
+    let length = rest.iter().take_while(|aim| aim.path == path).count();
+    rest.get(..length).unwrap_or_default()
+}

@@ -1,0 +1,80 @@
+//! Tests that are evaluated one by one on the leaf's own value: comparisons, types,
+//! existence, path prefixes.
+
+use super::answers::compare;
+use super::{Evaluator, Kind, RESTRICTIVE_ONLY, Tri};
+use bouncer_plan::format::{Dimension, SimpleTest, TEST_EXISTS, TEST_TYPE, TEST_WITHIN};
+use bouncer_plan::{Corrupt, at, slice};
+use bouncer_reader::path;
+
+impl Evaluator<'_, '_> {
+    /// Runs the tests that are evaluated one by one, on the leaf's own value.
+    pub(super) fn simple_tests(
+        &mut self,
+        dimension: &Dimension,
+        through: bool,
+    ) -> Result<(), Corrupt> {
+        for test in slice(self.tables.simple_tests, &dimension.simple)? {
+            let verdict = self.simple_test(test)?;
+            if let Some(verdict) = verdict {
+                self.raise(at(self.tables.tests, test.test.get())?, verdict, through);
+            }
+        }
+        Ok(())
+    }
+
+    /// `None`: the outcome was marked like a text test's.
+    fn simple_test(&mut self, test: &SimpleTest) -> Result<Option<Tri>, Corrupt> {
+        let verdict = match test.kind.get() {
+            TEST_EXISTS => Tri::True,
+            TEST_TYPE => Tri::from_bool(test.operand.get() == self.forms.kind as u32),
+            TEST_WITHIN => {
+                self.within_test(test)?;
+                return Ok(None);
+            }
+            kind if self.forms.kind == Kind::Number => {
+                compare(kind, &self.scratch.raw, self.tables.text(&test.text)?)
+            }
+            _ => Tri::Unknown,
+        };
+        Ok(Some(verdict))
+    }
+
+    /// Marks a `within` test for each form that lies inside.
+    fn within_test(&mut self, test: &SimpleTest) -> Result<(), Corrupt> {
+        if self.forms.kind == Kind::Null {
+            return Ok(());
+        }
+        let start = test.operand.get() as usize;
+        let count = self.tables.lists.get(start).ok_or(Corrupt)?.get() as usize;
+        let mut bits = 0;
+        for form in 0..3 {
+            if !self.has_form(form) {
+                continue;
+            }
+            let scratch = &*self.scratch;
+            let text: &str = match form {
+                0 if self.forms.plain_is_raw => &scratch.raw,
+                0 => &scratch.plain,
+                1 => &scratch.canonical,
+                _ => &scratch.skeleton,
+            };
+            for pair in 0..count {
+                let prefix = self.tables.listed_text(start + 1 + 2 * pair)?;
+                if path::within(text, prefix) {
+                    bits |= if self.forms.kind == Kind::String {
+                        1 << form
+                    } else {
+                        RESTRICTIVE_ONLY
+                    };
+                } else if path::may_be_within(text, prefix) {
+                    bits |= RESTRICTIVE_ONLY;
+                }
+            }
+        }
+        if bits != 0 {
+            self.mark(test.test.get(), bits);
+        }
+        Ok(())
+    }
+}

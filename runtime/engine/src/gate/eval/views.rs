@@ -1,0 +1,232 @@
+//! Tests of what a leaf is seen as: its host or domain, a query's verbs and tables, its
+//! provenance.
+
+use super::{Evaluator, Kind, Source, Tri};
+use crate::gate::scratch::EvalScratch;
+use bouncer_plan::format::{Dimension, NONE, VIEW_HOST};
+use bouncer_plan::{Corrupt, at, slice};
+use bouncer_reader::address;
+use bouncer_reader::text;
+
+/// How many tokens of one leaf are looked up before nobody can tell.
+const MAX_CARRIED: u32 = 10_000;
+
+impl Evaluator<'_, '_> {
+    /// Tests of `host(x)` and `domain(x)`.
+    pub(super) fn host_view(
+        &mut self,
+        dimension: &Dimension,
+        through: bool,
+    ) -> Result<(), Corrupt> {
+        let mut readable = self.forms.kind == Kind::String;
+        let mut mask = 0;
+        for form in 0..2 {
+            if !readable || !self.has_form(form) {
+                continue;
+            }
+            let EvalScratch {
+                raw,
+                plain,
+                canonical,
+                view,
+                ..
+            } = &mut *self.scratch;
+            let text: &str = match form {
+                0 if self.forms.plain_is_raw => raw,
+                0 => plain,
+                _ => canonical,
+            };
+            let result = if dimension.view.get() == VIEW_HOST {
+                address::host(text, view)
+            } else {
+                address::domain(text, view)
+            };
+            if result.is_err() {
+                readable = false;
+                continue;
+            }
+            mask |= 1 << form;
+            self.text_tests(dimension, form, Source::View)?;
+        }
+        if readable {
+            self.finish(dimension, mask, true, through)
+        } else {
+            self.unreadable(dimension)
+        }
+    }
+
+    /// All tests of a view that cannot be computed: they hold in a restrictive rule and
+    /// fail in a permissive one.
+    fn unreadable(&mut self, dimension: &Dimension) -> Result<(), Corrupt> {
+        while let Some(index) = self.scratch.touched.pop() {
+            if let Some(outcome) = self.scratch.outcome.get_mut(index as usize) {
+                *outcome = 0;
+            }
+        }
+        for test in slice(self.tables.tests, &dimension.tests)? {
+            self.push(test.any.get());
+            self.push(test.maybe.get());
+        }
+        Ok(())
+    }
+
+    /// Tests of the values that a query has: its verbs or tables.
+    pub(super) fn sql_view(
+        &mut self,
+        dimension: &Dimension,
+        view: u32,
+        through: bool,
+    ) -> Result<(), Corrupt> {
+        let Some(values) = self.sql_values(view) else {
+            return self.unreadable(dimension);
+        };
+        for value in &values {
+            self.scratch.view.clear();
+            self.scratch.view.push_str(value);
+            self.text_tests(dimension, 0, Source::View)?;
+            while let Some(test) = self.scratch.touched.pop() {
+                let EvalScratch {
+                    outcome,
+                    hits,
+                    hit_tests,
+                    ..
+                } = &mut *self.scratch;
+                if let (Some(outcome), Some(hits)) =
+                    (outcome.get_mut(test as usize), hits.get_mut(test as usize))
+                {
+                    *outcome = 0;
+                    if *hits == 0 {
+                        hit_tests.push(test);
+                    }
+                    *hits += 1;
+                }
+            }
+        }
+        if through {
+            for test in slice(self.tables.tests, &dimension.tests)? {
+                self.push(test.maybe.get());
+            }
+        }
+        while let Some(index) = self.scratch.hit_tests.pop() {
+            let hits = std::mem::take(self.scratch.hits.get_mut(index as usize).ok_or(Corrupt)?);
+            let test = at(self.tables.tests, index)?;
+            let every = hits as usize == values.len();
+            if every && !through {
+                self.push(test.plain.get());
+            }
+            self.push(test.any.get());
+            if every {
+                self.push(test.all.get());
+            }
+            if !through {
+                self.push(test.maybe.get());
+            }
+        }
+        Ok(())
+    }
+
+    /// The distinct values of a query view; `None` if it cannot be read. Reading SQL is
+    /// the one view that allocates.
+    #[cfg(feature = "sql")]
+    fn sql_values(&self, view: u32) -> Option<Vec<String>> {
+        use bouncer_plan::format::{VIEW_SQL_TABLE, VIEW_SQL_VERB};
+        use bouncer_reader::sql;
+        if self.forms.kind != Kind::String {
+            return None;
+        }
+        let text = if self.forms.plain_is_raw {
+            &self.scratch.raw
+        } else {
+            &self.scratch.plain
+        };
+        // The raw text, not the collapsed one: a line comment ends at a line break.
+        let query = if self.forms.plain_is_raw {
+            text
+        } else {
+            &self.scratch.raw
+        };
+        let tables = view >= VIEW_SQL_TABLE;
+        let dialect = sql::Dialect::from_byte(
+            (view
+                - if tables {
+                    VIEW_SQL_TABLE
+                } else {
+                    VIEW_SQL_VERB
+                }) as u8,
+        )?;
+        let mut values = Vec::new();
+        let mut add = |value: &str| {
+            if !values.iter().any(|seen| seen == value) {
+                values.push(value.to_owned());
+            }
+        };
+        if tables {
+            sql::tables(query, dialect, &mut add)
+        } else {
+            sql::verbs(query, dialect, &mut add)
+        }
+        .ok()?;
+        Some(values)
+    }
+
+    /// Without the `sql` feature no query can be read.
+    #[cfg(not(feature = "sql"))]
+    #[expect(clippy::unused_self, reason = "same shape as with the feature")]
+    fn sql_values(&self, _view: u32) -> Option<Vec<String>> {
+        None
+    }
+
+    /// Whether a destination-shaped token inside the leaf was read before, and no trusted
+    /// output vouches for it.
+    pub(super) fn carries_untrusted(&mut self, path: u32) -> Tri {
+        let EvalScratch {
+            raw,
+            view,
+            carried,
+            carried_in,
+            ..
+        } = &mut *self.scratch;
+        text::fold(raw, view);
+        let (mut left, mut unsure, mut found) = (MAX_CARRIED, false, false);
+        address::tokens(view, &mut |token| {
+            if found || left == 0 {
+                return;
+            }
+            left -= 1;
+            let evidence = self
+                .provenance
+                .evidence(token.text, self.provenance_scratch);
+            if evidence.trusted.is_none() {
+                found = evidence.untrusted.or(evidence.observed).is_some();
+                unsure |= evidence.incomplete;
+                if found && *carried_in == NONE {
+                    *carried_in = path;
+                    carried.push_str(token.text);
+                }
+            }
+        });
+        match found {
+            true => Tri::True,
+            // What was not looked at, or not remembered, may be there.
+            false if unsure || left == 0 => Tri::Unknown,
+            false => Tri::False,
+        }
+    }
+
+    /// The bit of the leaf's provenance in [`TEST_PROVENANCE`]'s set, and whether it may
+    /// be wrong.
+    pub(super) fn provenance_bit(&mut self) -> (u32, bool) {
+        let evidence = self
+            .provenance
+            .evidence(&self.scratch.raw, self.provenance_scratch);
+        if evidence.trusted.is_some() {
+            (1, false)
+        } else if evidence.untrusted.is_some() {
+            (1 << 2, false)
+        } else if evidence.observed.is_some() {
+            (1 << 1, evidence.incomplete)
+        } else {
+            (1 << 3, evidence.incomplete)
+        }
+    }
+}

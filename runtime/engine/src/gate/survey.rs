@@ -1,0 +1,196 @@
+//! What the gate knows about each tool, for people to look at. Decides nothing.
+
+use super::hidden;
+use super::tool::{Link, Status, Tool};
+use super::{Gate, tool_key};
+use bouncer_plan::Verdict;
+use bouncer_plan::format::{
+    CONTRACT_CONFIRM, CONTRACT_EXFILTRATING, Contract, META_HAS_RULES, NONE,
+};
+use bouncer_plan::{Corrupt, Tables, at};
+use serde::Serialize;
+
+/// How a tool stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Surveyed {
+    /// The tool's own name.
+    pub name: String,
+    /// `pinned`, `changed`, or `new`: nobody has accepted it.
+    pub pin: &'static str,
+    /// The contract that speaks of it.
+    pub contract: Option<ContractSeen>,
+    /// No contract speaks of it, and its name or schema says something to the heuristics.
+    pub guessed: bool,
+    /// How many rules of the policy can match it.
+    pub rules: usize,
+    /// The verdicts that its calls can get, as far as that shows without looking at
+    /// arguments: never one too few.
+    pub may: Vec<&'static str>,
+    /// The agent is not shown it.
+    pub hidden: bool,
+}
+
+/// What of a contract people want to know first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ContractSeen {
+    /// The name that it is written under.
+    pub key: String,
+    /// It comes with a pack, not with the policy.
+    pub from_pack: bool,
+    /// It sends data out: destinations are looked at.
+    pub exfiltrating: bool,
+}
+
+impl Gate {
+    /// How the tools of a server stand, in the order of `names`. Those about which the
+    /// plan contradicts itself are left out.
+    #[must_use]
+    pub fn survey<'n>(
+        &self,
+        server: Option<&str>,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Vec<Surveyed> {
+        let Ok(always) = hidden::unconditional(self.plan.tables()) else {
+            return Vec::new();
+        };
+        names
+            .filter_map(|name| self.look(server, name, &always).ok())
+            .collect()
+    }
+
+    fn look(&self, server: Option<&str>, name: &str, always: &[bool]) -> Result<Surveyed, Corrupt> {
+        let tables = self.plan.tables();
+        let index = self.names.get(&tool_key(server, name));
+        let known = index.and_then(|&index| self.tools.get(index as usize));
+        let bare;
+        let link = match known {
+            Some(tool) => &tool.link,
+            None => {
+                bare = Link::new(tables, server, name)?;
+                &bare
+            }
+        };
+        let contract = match link.contract {
+            NONE => None,
+            index => Some(at(tables.contracts, index)?),
+        };
+        let mut rows = Vec::new();
+        for &group in &link.groups {
+            let range = &at(tables.groups, group)?.rows;
+            let start = range.start.get();
+            for row in start..start.saturating_add(range.length.get()) {
+                let holds = *always.get(row as usize).ok_or(Corrupt)?;
+                rows.push((at(tables.rows, row)?.rule.get(), holds));
+            }
+        }
+        rows.sort_unstable();
+        let may = match known.map(|tool| tool.status) {
+            Some(Status::Pinned) => may(tables, known, contract, &rows)?,
+            _ if known.is_none() && !self.listed => may(tables, None, contract, &rows)?,
+            _ => vec![Verdict::Deny],
+        };
+        rows.dedup_by_key(|(rule, _)| *rule);
+        let derived = known.and_then(|tool| tool.derived.as_ref());
+        Ok(Surveyed {
+            name: name.to_owned(),
+            pin: match known.map(|tool| tool.status) {
+                Some(Status::Pinned) => "pinned",
+                Some(Status::Changed) => "changed",
+                None => "new",
+            },
+            contract: contract.map(|c| seen(tables, c)).transpose()?,
+            guessed: derived.is_some_and(|derived| *derived != crate::tools::Derived::default()),
+            rules: rows.len(),
+            may: may.into_iter().map(Verdict::name).collect(),
+            hidden: self.hides(server, name),
+        })
+    }
+}
+
+fn seen(tables: &Tables<'_>, contract: &Contract) -> Result<ContractSeen, Corrupt> {
+    Ok(ContractSeen {
+        key: tables.text(&contract.key)?.to_owned(),
+        from_pack: contract.layer.get() != 0,
+        exfiltrating: contract.flags.get() & CONTRACT_EXFILTRATING != 0,
+    })
+}
+
+/// The verdicts that calls can get: what the rules may say, or something stricter that
+/// another stage may say.
+fn may(
+    tables: &Tables<'_>,
+    tool: Option<&Tool>,
+    contract: Option<&Contract>,
+    rows: &[(u32, bool)],
+) -> Result<Vec<Verdict>, Corrupt> {
+    let (mut by_rules, mut settled) = (Vec::new(), false);
+    let meta = tables.meta()?;
+    if meta.flags.get() & META_HAS_RULES == 0 {
+        by_rules.push(Verdict::Allow);
+        settled = true;
+    }
+    for &(rule, always) in rows {
+        if settled {
+            break;
+        }
+        let action = u8::try_from(at(tables.rules, rule)?.action.get()).map_err(|_| Corrupt)?;
+        by_rules.push(Verdict::from_byte(action).ok_or(Corrupt)?);
+        settled = always;
+    }
+    if !settled {
+        let destructive = tool.is_some_and(|tool| tool.destructive);
+        let fallback = match destructive {
+            true => meta.on_destructive_hint,
+            false => meta.on_unknown,
+        };
+        by_rules.push(Verdict::from_byte(fallback).ok_or(Corrupt)?);
+    }
+    let derived = tool.and_then(|tool| tool.derived.as_ref());
+    let (sends, confirms, limited, never) = match contract {
+        Some(contract) => {
+            let flags = contract.flags.get();
+            let limit = contract.max_calls.get();
+            (
+                flags & CONTRACT_EXFILTRATING != 0,
+                flags & CONTRACT_CONFIRM != 0,
+                limit != u64::MAX
+                    || contract.rates.length.get() > 0
+                    || contract.constraints.length.get() > 0,
+                limit == 0,
+            )
+        }
+        None => (
+            derived.is_some_and(|derived| !derived.sinks.is_empty()),
+            derived.is_some_and(|derived| derived.consequential),
+            derived.is_some_and(|derived| derived.max_calls.is_some()),
+            derived.is_some_and(|derived| derived.max_calls == Some(0)),
+        ),
+    };
+    let least = match (never, confirms) {
+        (true, _) => Verdict::Deny,
+        (false, true) => Verdict::Ask,
+        (false, false) => Verdict::Allow,
+    };
+    let mut out: Vec<Verdict> = by_rules.into_iter().map(|v| v.max(least)).collect();
+    if sends && !never {
+        // An unknown destination is asked about.
+        out.extend(out.iter().map(|v| (*v).max(Verdict::Ask)).min());
+    }
+    if sends {
+        // So may be one that an outsider wrote.
+        let tainted = match contract {
+            Some(contract) => u8::try_from(contract.on_tainted.get())
+                .ok()
+                .and_then(Verdict::from_byte)
+                .ok_or(Corrupt)?,
+            None => Verdict::Deny,
+        };
+        out.extend(out.iter().map(|v| (*v).max(tainted)).min());
+    }
+    if limited {
+        out.push(Verdict::Deny);
+    }
+    out.sort_unstable();
+    out.dedup();
+    Ok(out)
+}

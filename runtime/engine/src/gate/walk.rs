@@ -1,0 +1,496 @@
+//! One pass over the raw arguments: follows the paths that the plan names, hands each
+//! leaf to the tests, and lists leaves and keys for the sink gate.
+//!
+//! Arrays are transparent, so a value can stand at several positions of the path trie
+//! at once (`items`, `items.0`); the positions of each open container are kept in one
+//! flat stack. Knows nothing of verdicts.
+
+use super::eval::{Evaluator, Kind, LeafText};
+use super::scratch::WalkScratch;
+use super::sink::{Leaf, LeafKind, NO_SINK, SinkPaths};
+use bouncer_plan::format::{NONE, PathNode};
+use bouncer_plan::{Corrupt, Tables, at, edge_slot, slice};
+use bouncer_reader::address;
+use bouncer_reader::block::tail_word;
+use bouncer_reader::json::{Event, Malformed, Reader, Text, folds_to};
+
+/// Marks a trie position as "below path `n`, through an object".
+const BELOW: u32 = 1 << 31;
+/// Marks a trie position that was reached by a key which only some readers take for the
+/// one that the policy names. Leaves there count as reached through an object: they can
+/// satisfy a restrictive test, never a permissive one.
+const VARIANT: u32 = 1 << 30;
+/// The node of a position that is not [`BELOW`].
+const NODE: u32 = VARIANT - 1;
+
+/// An open container of the arguments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    /// First of its positions in the stack of active positions, and the one after its last.
+    active: u32,
+    own_end: u32,
+    /// The next element's index.
+    index: u32,
+    /// How it was reached, for sinks: the raw text of a key, or an index.
+    pub step: Step,
+    /// The sink that it lies in.
+    pub sink: u32,
+    /// The raw text of the top-level argument it lies in.
+    top: (u32, u32),
+}
+
+/// How a container or leaf was reached from the one around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The arguments themselves.
+    Root,
+    /// By a key: start and end of its raw text in the arguments, and whether it has escapes.
+    Key(u32, u32, bool),
+    /// By an index of an array.
+    Index(u32),
+}
+
+/// Why a walk ended early.
+#[derive(Debug)]
+pub(super) enum WalkError {
+    Malformed(Malformed),
+    Corrupt,
+}
+
+impl From<Malformed> for WalkError {
+    fn from(error: Malformed) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+impl From<Corrupt> for WalkError {
+    fn from(_: Corrupt) -> Self {
+        Self::Corrupt
+    }
+}
+
+/// Walks the arguments, and returns them as text. `sinks`: list leaves for the sink gate.
+pub(super) fn walk<'a>(
+    tables: &Tables<'_>,
+    mut reader: Reader<'a, '_>,
+    scratch: &mut WalkScratch,
+    sinks: Option<&SinkPaths<'_>>,
+    evaluator: &mut Evaluator<'_, '_>,
+) -> Result<&'a str, WalkError> {
+    let arguments = reader.text();
+    let mut walk = Walk {
+        tables,
+        arguments,
+        scratch,
+        sinks,
+    };
+    walk.scratch.frames.clear();
+    walk.scratch.active.clear();
+    walk.scratch.leaves.clear();
+    reader.open_object()?;
+    walk.scratch.active.push(0);
+    walk.open(false, 0, Step::Root, NO_SINK, (0, 0), evaluator)?;
+    let mut key: Option<Text<'a>> = None;
+    while let Some(event) = reader.next()? {
+        match event {
+            Event::Key(text) => {
+                let relevant = walk.enter_key(&text)?;
+                if relevant {
+                    key = Some(text);
+                } else {
+                    // Nothing below can matter; it is still checked to the last byte.
+                    reader.skip_value()?;
+                }
+            }
+            Event::ObjectEnd | Event::ArrayEnd => walk.close(),
+            event => walk.value(event, key.take(), evaluator)?,
+        }
+    }
+    Ok(arguments)
+}
+
+/// Whether text is ASCII without capital letters, eight bytes at a time.
+fn is_small(text: &[u8]) -> bool {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    // Adding sets the highest bit of a byte from `A` on, or from the one after `Z` on; no
+    // carry leaves an ASCII byte.
+    let odd = |word: u64| {
+        let ascii = word & !HIGH;
+        let from_a = ascii + u64::from_ne_bytes([0x80 - b'A'; 8]);
+        let beyond_z = ascii + u64::from_ne_bytes([0x7f - b'Z'; 8]);
+        (word | (from_a & !beyond_z)) & HIGH
+    };
+    let (words, tail) = text.as_chunks::<8>();
+    let whole = words
+        .iter()
+        .fold(0, |seen, word| seen | odd(u64::from_le_bytes(*word)));
+    whole | odd(tail_word(tail)) == 0
+}
+
+/// Whether no permissive test may rest on a leaf at this position.
+const fn is_unfit(entry: u32) -> bool {
+    entry & BELOW != 0 || entry & VARIANT != 0
+}
+
+struct Walk<'w, 'p, 'a> {
+    tables: &'w Tables<'p>,
+    arguments: &'a str,
+    scratch: &'w mut WalkScratch,
+    sinks: Option<&'w SinkPaths<'w>>,
+}
+
+impl<'a> Walk<'_, '_, 'a> {
+    /// Start and end of a text within the arguments.
+    fn span(&self, text: &Text<'a>) -> (u32, u32) {
+        let raw = text.raw();
+        let start = raw.as_ptr() as usize - self.arguments.as_ptr() as usize;
+        // The argument limit is far below 4 GiB.
+        (start as u32, (start + raw.len()) as u32)
+    }
+
+    /// Opens a container whose positions start at `active`.
+    fn open(
+        &mut self,
+        array: bool,
+        active: usize,
+        step: Step,
+        sink: u32,
+        top: (u32, u32),
+        evaluator: &mut Evaluator<'_, '_>,
+    ) -> Result<(), Corrupt> {
+        if !array {
+            // What lies below an object at the end of a path is reached through it.
+            let end = self.scratch.active.len();
+            for position in active..end {
+                let Some(&entry) = self.scratch.active.get(position) else {
+                    return Err(Corrupt);
+                };
+                if entry & BELOW == 0 {
+                    let path = at(self.tables.path_nodes, entry & NODE)?.path.get();
+                    if path != NONE {
+                        self.scratch.active.push(path | BELOW);
+                        evaluator.object_at(path);
+                    }
+                }
+            }
+        }
+        let own_end = self.scratch.active.len() as u32;
+        self.scratch.frames.push(Frame {
+            active: active as u32,
+            own_end,
+            index: 0,
+            step,
+            sink,
+            top,
+        });
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        if let Some(frame) = self.scratch.frames.pop() {
+            self.scratch.active.truncate(frame.active as usize);
+        }
+    }
+
+    /// Pushes the positions of the value under `key`. `false`: nothing looks at it.
+    fn enter_key(&mut self, key: &Text<'a>) -> Result<bool, Corrupt> {
+        let Some(frame) = self.scratch.frames.last().copied() else {
+            return Err(Corrupt);
+        };
+        if self.sinks.is_some() && self.scratch.frames.len() > 1 {
+            let (start, end) = self.span(key);
+            self.scratch.leaves.push(Leaf {
+                kind: LeafKind::Key {
+                    escaped: key.is_escaped(),
+                },
+                start,
+                end,
+                sink: frame.sink,
+                top: frame.top,
+            });
+        }
+        let (start, end) = (frame.active as usize, frame.own_end as usize);
+        for position in start..end {
+            let Some(&entry) = self.scratch.active.get(position) else {
+                return Err(Corrupt);
+            };
+            if entry & BELOW != 0 {
+                self.scratch.active.push(entry);
+                continue;
+            }
+            if let Some(child) = self.child(entry & NODE, key)? {
+                self.scratch.active.push(child | (entry & VARIANT));
+            }
+            self.variants(entry & NODE, key)?;
+        }
+        Ok(self.sinks.is_some() || self.scratch.active.len() > end)
+    }
+
+    /// Pushes the nodes that `key` leads to for readers that ignore case, as some
+    /// servers' JSON libraries do.
+    fn variants(&mut self, node: u32, key: &Text<'a>) -> Result<(), Corrupt> {
+        let node: &PathNode = at(self.tables.path_nodes, node)?;
+        if node.mixed.get() == 0 && !key.is_escaped() && is_small(key.raw().as_bytes()) {
+            return Ok(());
+        }
+        for edge in slice(self.tables.path_edges, &node.edges)? {
+            let name = self.tables.text(&edge.key)?;
+            if edge.index_only.get() == 0 && !key.eq_str(name) && folds_to(*key, name) {
+                self.scratch.active.push(edge.child.get() | VARIANT);
+            }
+        }
+        Ok(())
+    }
+
+    /// The node that `key` leads to.
+    fn child(&mut self, node: u32, key: &Text<'a>) -> Result<Option<u32>, Corrupt> {
+        let node: &PathNode = at(self.tables.path_nodes, node)?;
+        let name = match key.as_plain() {
+            Some(name) => name,
+            None => {
+                self.scratch.key.clear();
+                key.decode_into(&mut self.scratch.key);
+                &self.scratch.key
+            }
+        };
+        let slots = slice(self.tables.lists, &node.slots)?;
+        if slots.is_empty() {
+            return Ok(None);
+        }
+        let mask = slots.len() - 1;
+        let mut slot = edge_slot(name.as_bytes(), mask);
+        // Half of the slots are empty, so this ends; the bound is for a damaged table.
+        for _ in 0..slots.len() {
+            let index = slots.get(slot).ok_or(Corrupt)?.get();
+            if index == NONE {
+                return Ok(None);
+            }
+            let edge = at(self.tables.path_edges, index)?;
+            if self.tables.bytes_of(&edge.key)? == name.as_bytes() {
+                return Ok(Some(edge.child.get()));
+            }
+            slot = (slot + 1) & mask;
+        }
+        Ok(None)
+    }
+
+    /// Pushes the positions of the next element of the innermost array.
+    fn enter_element(&mut self, frame: &Frame) -> Result<(), Corrupt> {
+        let (start, end) = (frame.active as usize, frame.own_end as usize);
+        for position in start..end {
+            let Some(&entry) = self.scratch.active.get(position) else {
+                return Err(Corrupt);
+            };
+            self.push_once(end, entry);
+            if entry & BELOW == 0 {
+                let node: &PathNode = at(self.tables.path_nodes, entry & NODE)?;
+                for edge in slice(self.tables.path_edges, &node.edges)? {
+                    if edge.index.get() == frame.index {
+                        self.push_once(end, edge.child.get() | (entry & VARIANT));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The path that ends at a position, or that it lies below; [`NONE`] if none does.
+    fn path_of(&self, entry: u32) -> Result<u32, Corrupt> {
+        if entry & BELOW == 0 {
+            Ok(at(self.tables.path_nodes, entry & NODE)?.path.get())
+        } else {
+            Ok(entry & !BELOW)
+        }
+    }
+
+    /// Pushes a position unless it is there already since `from`.
+    fn push_once(&mut self, from: usize, entry: u32) {
+        let present = self
+            .scratch
+            .active
+            .get(from..)
+            .is_some_and(|seen| seen.contains(&entry));
+        if !present {
+            self.scratch.active.push(entry);
+        }
+    }
+
+    /// Handles the start of a container, or a scalar.
+    fn value(
+        &mut self,
+        event: Event<'a>,
+        key: Option<Text<'a>>,
+        evaluator: &mut Evaluator<'_, '_>,
+    ) -> Result<(), WalkError> {
+        let Some(frame) = self.scratch.frames.last().copied() else {
+            return Err(WalkError::Corrupt);
+        };
+        let (step, active) = match key {
+            Some(key) => {
+                let (start, end) = self.span(&key);
+                (
+                    Step::Key(start, end, key.is_escaped()),
+                    frame.own_end as usize,
+                )
+            }
+            None => {
+                let before = self.scratch.active.len();
+                self.enter_element(&frame)?;
+                if let Some(frame) = self.scratch.frames.last_mut() {
+                    frame.index = frame.index.saturating_add(1);
+                }
+                (Step::Index(frame.index), before)
+            }
+        };
+        let (sink, top) = match self.sinks {
+            None => (NO_SINK, (0, 0)),
+            Some(sinks) => {
+                let top = match step {
+                    Step::Key(start, end, _) if self.scratch.frames.len() == 1 => (start, end),
+                    _ => frame.top,
+                };
+                let sink = if frame.sink != NO_SINK {
+                    frame.sink
+                } else {
+                    sinks.matching(self.tables, self.arguments, &self.scratch.frames, step)?
+                };
+                (sink, top)
+            }
+        };
+        let (kind, text) = match event {
+            Event::ObjectStart => return Ok(self.open(false, active, step, sink, top, evaluator)?),
+            Event::ArrayStart => return Ok(self.open(true, active, step, sink, top, evaluator)?),
+            Event::String(text) => (Kind::String, LeafText::Json(text)),
+            Event::Number(text) => (Kind::Number, LeafText::Plain(text)),
+            Event::Bool(value) => (
+                Kind::Bool,
+                LeafText::Plain(if value { "true" } else { "false" }),
+            ),
+            Event::Null => (Kind::Null, LeafText::Plain("null")),
+            Event::Key(_) | Event::ObjectEnd | Event::ArrayEnd => return Err(WalkError::Corrupt),
+        };
+        if self.sinks.is_some() {
+            let leaf = match (&event, &text) {
+                (Event::String(text), _) => {
+                    let (start, end) = self.span(text);
+                    Leaf {
+                        kind: LeafKind::String {
+                            escaped: text.is_escaped(),
+                            shapeless: false,
+                        },
+                        start,
+                        end,
+                        sink,
+                        top,
+                    }
+                }
+                (Event::Number(number), _) => {
+                    let start = number.as_ptr() as usize - self.arguments.as_ptr() as usize;
+                    let (start, end) = (start as u32, (start + number.len()) as u32);
+                    Leaf {
+                        kind: LeafKind::Other,
+                        start,
+                        end,
+                        sink,
+                        top,
+                    }
+                }
+                (Event::Bool(true), _) => Leaf {
+                    kind: LeafKind::True,
+                    start: 0,
+                    end: 0,
+                    sink,
+                    top,
+                },
+                (Event::Bool(false), _) => Leaf {
+                    kind: LeafKind::False,
+                    start: 0,
+                    end: 0,
+                    sink,
+                    top,
+                },
+                _ => Leaf {
+                    kind: LeafKind::Null,
+                    start: 0,
+                    end: 0,
+                    sink,
+                    top,
+                },
+            };
+            self.scratch.leaves.push(leaf);
+        }
+        let end = self.scratch.active.len();
+        if end > active {
+            evaluator.begin_leaf(kind, &text);
+            // Decoding once is enough.
+            if let Some(Leaf {
+                kind:
+                    LeafKind::String {
+                        escaped: true,
+                        shapeless,
+                    },
+                sink: NO_SINK,
+                ..
+            }) = self.scratch.leaves.last_mut()
+                && kind == Kind::String
+            {
+                *shapeless = !address::is_destination_shaped(&evaluator.scratch.raw);
+            }
+            if end - active == 1 {
+                let Some(&entry) = self.scratch.active.last() else {
+                    return Err(WalkError::Corrupt);
+                };
+                let path = self.path_of(entry)?;
+                if path != NONE {
+                    evaluator.leaf(path, is_unfit(entry))?;
+                }
+                self.scratch.active.truncate(active);
+                return Ok(());
+            }
+            for position in active..end {
+                let Some(&entry) = self.scratch.active.get(position) else {
+                    return Err(WalkError::Corrupt);
+                };
+                let path = self.path_of(entry)?;
+                if path == NONE {
+                    continue;
+                }
+                // A leaf that stands on one path in two ways counts once, and as
+                // reached through an object if either way leads through one.
+                let mut through = is_unfit(entry);
+                let mut counted = false;
+                for other in active..end {
+                    let Some(&twin) = self.scratch.active.get(other) else {
+                        return Err(WalkError::Corrupt);
+                    };
+                    if other != position && self.path_of(twin)? == path {
+                        through |= is_unfit(twin);
+                        counted |= other < position;
+                    }
+                }
+                if !counted {
+                    evaluator.leaf(path, through)?;
+                }
+            }
+        }
+        self.scratch.active.truncate(active);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_small;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn small_text_has_no_capitals_and_is_ascii(text in prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..20),
+            "[@-\\[`a-z{]{0,20}".prop_map(String::into_bytes),
+        ]) {
+            let slow = text.iter().all(|b| b.is_ascii() && !b.is_ascii_uppercase());
+            prop_assert_eq!(is_small(&text), slow);
+        }
+    }
+}

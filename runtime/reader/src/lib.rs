@@ -1,0 +1,14 @@
+//! How the bytes of a call are read: JSON, numbers, text, addresses, paths and queries.
+//!
+//! Each module answers how one kind of text is read, and in which other ways somebody
+//! downstream may read it. None of them knows what a plan asks of it, and none touches the
+//! heap once its scratch is warm, but for `sql`.
+
+pub mod address;
+pub mod block;
+pub mod json;
+pub mod number;
+pub mod path;
+#[cfg(feature = "sql")]
+pub mod sql;
+pub mod text;
