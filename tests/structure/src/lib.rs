@@ -11,6 +11,7 @@
 mod attributes;
 mod circles;
 mod graph;
+mod lines;
 
 mod names;
 mod tokens;
@@ -20,5 +21,6 @@ mod workspace;
 pub use circles::{Circle, circles, circles_of_folders};
 pub use graph::{Graph, Step, Steps};
 
+pub use lines::{Counts, Function, count};
 pub use tree::{Error, Tree};
 pub use workspace::{Package, packages};
