@@ -20,3 +20,7 @@ pub use lower::CompileError;
 pub use read::{Document, Item, nearest, scalars};
 pub use resolve::{Input, Loaded, Options, builtin_heuristics, load};
 pub use schema::schema;
+
+#[cfg(test)]
+#[path = "../../tests/patience/mod.rs"]
+mod patience;

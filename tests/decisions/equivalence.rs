@@ -39,7 +39,7 @@ pub fn compare(cases: u64, left: Make<'_>, right: Make<'_>) {
 
 #[test]
 fn the_gate_decides_as_the_reference() {
-    compare(6000, &reference, &compiled);
+    compare(crate::share(6000), &reference, &compiled);
 }
 
 /// The generators are only worth something if every kind of answer is common.

@@ -30,6 +30,13 @@ mod verify_domain;
 mod verify_growth;
 mod verify_replay;
 
+/// How many cases a test tries: a twentieth, or all of them if `BOUNCER_THOROUGH` is set, as
+/// CI does.
+fn share(all: u64) -> u64 {
+    let thorough = std::env::var_os("BOUNCER_THOROUGH").is_some();
+    if thorough { all } else { all / 20 }
+}
+
 /// The top of the repository.
 fn top() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))

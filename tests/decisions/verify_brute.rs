@@ -448,10 +448,10 @@ fn run(policies: u64, lists: bool) {
 
 #[test]
 fn findings_are_what_trying_every_call_shows() {
-    run(8000, false);
+    run(crate::share(8000), false);
 }
 
 #[test]
 fn findings_about_lists_are_what_trying_every_call_shows() {
-    run(1000, true);
+    run(crate::share(1000), true);
 }

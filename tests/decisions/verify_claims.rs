@@ -72,7 +72,7 @@ fn about(property: &Property) -> (Policy, Verdict) {
 fn assertions_are_what_trying_every_call_shows() {
     let first = setting("BOUNCER_SEED", 0);
     let (mut proved, mut refuted, mut undecided, mut about_nothing) = (0, 0, 0, 0);
-    for seed in first..first + setting("BOUNCER_POLICIES", 3000) {
+    for seed in first..first + setting("BOUNCER_POLICIES", crate::share(3000)) {
         let rng = &mut Rng::new(seed ^ 0x5eed);
         let lists = rng.chance(15);
         let mut policy = policy(rng, lists);
@@ -190,7 +190,7 @@ fn changed(rng: &mut Rng, policy: &Policy) -> Policy {
 fn differences_are_what_trying_every_call_shows() {
     let first = setting("BOUNCER_SEED", 0);
     let mut tally = std::collections::BTreeMap::<Relation, u64>::new();
-    for seed in first..first + setting("BOUNCER_POLICIES", 8000) {
+    for seed in first..first + setting("BOUNCER_POLICIES", crate::share(8000)) {
         let rng = &mut Rng::new(seed ^ 0xd1ff);
         let old = policy(rng, false);
         let new = changed(rng, &old);

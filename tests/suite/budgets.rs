@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::Barrier;
-use std::time::{Duration, Instant};
 
 const POLICY: &str = "version: 1
 packs: []
@@ -175,15 +174,10 @@ fn a_locked_file_holds_up_nobody_else() {
         let params = json!({"name": "mail__list_contacts", "arguments": {}});
         agent.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
     }
-    let began = Instant::now();
+    // Had it waited for them, their answers would have come before its own, and be gone below.
     let arguments = json!({"to": ["a@b.example"], "subject": "", "body": ""});
     let (_, failed) = agent.call("mail__send_email", arguments);
     assert!(!failed);
-    assert!(
-        began.elapsed() < Duration::from_millis(1000),
-        "{:?}",
-        began.elapsed()
-    );
     // In time the lock is gone.
     lock.execute_batch("ROLLBACK").unwrap();
     for id in ["one", "two"] {

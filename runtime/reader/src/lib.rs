@@ -12,3 +12,7 @@ pub mod path;
 #[cfg(feature = "sql")]
 pub mod sql;
 pub mod text;
+
+#[cfg(test)]
+#[path = "../../../tests/patience/mod.rs"]
+mod patience;

@@ -2,7 +2,7 @@ use super::super::conduct::End;
 use super::super::mediator::Settings;
 use super::rig::{call, quick, with};
 use serde_json::json;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[test]
 fn when_the_server_ends_everybody_is_told() {
@@ -73,17 +73,16 @@ fn being_told_to_stop_ends_it() {
 #[test]
 fn being_told_to_stop_hurries_an_end_that_is_under_way() {
     let patient = Settings {
-        grace: Duration::from_secs(8),
+        grace: Duration::from_secs(600),
         ..quick()
     };
     with(patient, None, async |rig| {
         rig.start("{}", &[]).await;
         rig.client.close().await;
         assert_eq!(rig.server.line().await, None);
-        let start = Instant::now();
         rig.stop.take().unwrap().send(()).unwrap();
-        assert_eq!((&mut rig.proxy).await.unwrap(), End::Client);
-        assert!(start.elapsed() < Duration::from_secs(4));
+        let end = tokio::time::timeout(Duration::from_secs(60), &mut rig.proxy);
+        assert_eq!(end.await.unwrap().unwrap(), End::Client);
     });
 }
 

@@ -192,10 +192,11 @@ fn long_paths_take_linear_time() {
         "%25".repeat(300_000),
         "\\".repeat(900_000),
     ] {
-        let started = std::time::Instant::now();
-        let _ = within(&value, "/a/b/c");
-        let _ = within(&value, ".");
-        assert!(started.elapsed().as_secs() < 5);
+        let start: String = value.chars().take(8).collect();
+        crate::patience::ends(&start, move || {
+            let _ = within(&value, "/a/b/c");
+            let _ = within(&value, ".");
+        });
     }
 }
 

@@ -1,22 +1,26 @@
 //! Servers that hang, die and come back.
 
+use super::super::Patience;
 use super::rig::{answer, call, introduce, list, patience, with};
 use serde_json::json;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::time::timeout;
 
 const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
 #[test]
 fn a_server_that_hangs_holds_nobody_up() {
-    with(&["hung", "well"], patience(), async |rig| {
+    // Whoever waited for its start would get nothing before the test gives up.
+    let patience = Patience {
+        start: Duration::from_secs(60),
+        ..patience()
+    };
+    with(&["hung", "well"], patience, async |rig| {
         let _silent = rig.servers[0].accept().await;
-        let began = Instant::now();
         rig.hello().await;
         let mut well = rig.servers[1].accept().await;
         introduce(&mut well, &json!({"tools": {}})).await;
         let introduction = rig.client.json().await;
-        assert!(began.elapsed() < Duration::from_millis(1500));
         // It may turn out to do everything.
         assert!(introduction["result"]["capabilities"]["prompts"].is_object());
         rig.client

@@ -149,9 +149,8 @@ fn time_is_linear_on_input_made_for_a_loop() {
         "%C3".repeat(300_000),
         "%80".repeat(300_000),
     ] {
-        let started = std::time::Instant::now();
-        let _ = canonical_of(&input);
-        assert!(started.elapsed().as_secs() < 5);
+        let start: String = input.chars().take(8).collect();
+        crate::patience::ends(&start, move || drop(canonical_of(&input)));
     }
 }
 
