@@ -2,7 +2,7 @@
 //! however often it is judged.
 
 use bouncer_engine::gate::{Tallied, Tally};
-use bouncer_proxy::SharedBudgets;
+use bouncer_store::SharedBudgets;
 use std::collections::HashMap;
 
 /// Counts what one hook stands for.

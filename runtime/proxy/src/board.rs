@@ -4,9 +4,9 @@
 //! The gateway writes, others read; nothing here decides anything. Copies, not
 //! references: a reader on another thread holds up no call.
 
-use super::log::visible;
 use bouncer_engine::gate::Surveyed;
 use bouncer_plan::Plan;
+use bouncer_system::log::visible;
 use serde::Serialize;
 use serde_json::Value;
 use std::cell::RefCell;

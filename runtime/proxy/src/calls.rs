@@ -3,14 +3,14 @@
 
 use super::elicit::{self, Reply};
 use super::envelope::{FromClient, Id, classify};
-use super::frame::FrameReader;
-use super::id::Key;
 use super::judging::{Case, Finding};
 use super::mediator::Mediator;
 use super::session::{Approval, Judge};
 use super::table::Waiting;
 use bouncer_audit::Outcome;
 use bouncer_engine::gate::{Attempt, CallMessage};
+use bouncer_mcp::frame::FrameReader;
+use bouncer_mcp::id::Key;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 

@@ -1,19 +1,12 @@
-//! What a client gets instead of what it wanted: denials and errors.
+//! What a client gets instead of a call that was blocked.
 
+use bouncer_mcp::jsonrpc::{answer, error};
 use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
 use serde_json::{Value, json};
 
-/// JSON-RPC: the line is not JSON as this proxy reads it.
-pub(super) const PARSE_ERROR: i32 = -32700;
-/// JSON-RPC: the line is not a request.
-pub(super) const INVALID_REQUEST: i32 = -32600;
-/// JSON-RPC: the parameters do not fit the method.
-pub(super) const INVALID_PARAMS: i32 = -32602;
-/// JSON-RPC: something went wrong here or upstream.
-pub(super) const INTERNAL_ERROR: i32 = -32603;
 /// Of the range that servers may define: the gate blocked it.
-pub(super) const BLOCKED: i32 = -32001;
+const BLOCKED: i32 = -32001;
 
 /// Why a call was blocked.
 #[derive(Debug)]
@@ -66,35 +59,6 @@ impl Denial<'_> {
     }
 }
 
-/// A JSON-RPC error. `id` is raw JSON and is echoed as it is.
-pub(super) fn error(id: &[u8], code: i32, message: &str, data: Option<Value>) -> Vec<u8> {
-    let mut error = json!({"code": code, "message": message});
-    if let (Some(data), Some(error)) = (data, error.as_object_mut()) {
-        error.insert("data".to_owned(), data);
-    }
-    answer(id, "error", &error)
-}
-
-/// The answer to a batch: one error for each of `ids`.
-pub(super) fn batch_error(ids: &[&[u8]], message: &str) -> Vec<u8> {
-    let mut line = vec![b'['];
-    for (index, id) in ids.iter().enumerate() {
-        if index > 0 {
-            line.push(b',');
-        }
-        line.extend_from_slice(&error(id, INVALID_REQUEST, message, None));
-    }
-    line.push(b']');
-    line
-}
-
-fn answer(id: &[u8], member: &str, value: &Value) -> Vec<u8> {
-    let mut line = br#"{"jsonrpc":"2.0","id":"#.to_vec();
-    line.extend_from_slice(id);
-    line.extend_from_slice(format!(r#","{member}":{value}}}"#).as_bytes());
-    line
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,7 +86,5 @@ mod tests {
         assert_eq!(verdict["verdict"], "deny");
         assert_eq!(verdict["contract"], "sink_gate");
         assert_eq!(verdict["at"], "a.yaml:1:2");
-        let batch: Value = serde_json::from_slice(&batch_error(&[b"1", br#""x""#], "no")).unwrap();
-        assert_eq!(batch[1]["id"], "x");
     }
 }

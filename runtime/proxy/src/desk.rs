@@ -4,9 +4,9 @@
 //! Without a store, or with one that fails, nothing is approved.
 
 use super::judging::{Case, Finding};
-use super::log::{note, visible};
 use super::session::Approval;
-use crate::approvals::{Key, Request, Store, StoreError, Subject};
+use bouncer_store::approvals::{Key, Request, Store, StoreError, Subject};
+use bouncer_system::log::{note, visible};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;

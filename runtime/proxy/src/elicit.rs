@@ -4,11 +4,11 @@
 
 use super::interpreter::{Questions, Related};
 use super::judging::{Case, Finding};
-use super::log::{quoted, visible};
 use super::mediator::Mediator;
 use super::session::{Approval, Judge};
 use super::table::Waiting;
 use bouncer_engine::gate::CallMessage;
+use bouncer_system::log::{quoted, visible};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -201,15 +201,14 @@ impl<J: Judge> Mediator<J> {
 mod tests {
     use super::super::session::Question;
     use super::*;
-    use bouncer_reader::json::{Limits, Scratch};
+    use bouncer_mcp::frame::FrameReader;
 
     fn ask(arguments: &str, approval: Approval) -> Option<String> {
         let line = format!(
             r#"{{"method":"tools/call","params":{{"name":"x\ny","arguments":{arguments}}}}}"#
         );
-        let limits = Limits::default();
-        let mut scratch = Scratch::new(&limits);
-        let call = CallMessage::parse(None, line.as_bytes(), &limits, &mut scratch).unwrap();
+        let mut reader = FrameReader::new(1 << 20);
+        let call = CallMessage::parse(None, line.as_bytes(), &mut reader).unwrap();
         let asked = Finding {
             at: Some("p.yaml:1:1".to_owned()),
             approval,

@@ -3,10 +3,12 @@
 //! This is the only place that makes a [`PassThrough`], and it never makes one for a
 //! call, nor for a line that another reader could take for a call.
 
-use super::denial::{INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
-use super::frame::{Frame, FrameReader, Unreadable, ids_of_garbage, is_batch, is_blank, text};
-use super::id::Key;
 use bouncer_engine::gate::CallMessage;
+use bouncer_mcp::frame::{
+    Frame, FrameReader, Unreadable, ids_of_garbage, is_batch, is_blank, text,
+};
+use bouncer_mcp::id::Key;
+use bouncer_mcp::jsonrpc::{INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
 
 /// The method that is judged.
 const CALL: &str = "tools/call";
@@ -118,20 +120,20 @@ fn classify_frame<'a>(
     line: &'a [u8],
     frame: &Frame<'a>,
 ) -> FromClient<'a> {
-    let id = match frame.id {
+    let id = match frame.id() {
         None => None,
         Some(raw) => match Key::parse(raw) {
             Some(key) => Some(Id { raw, key }),
             None => return refuse(frame, None, INVALID_REQUEST, &Unreadable::Id.to_string()),
         },
     };
-    let raw_id = frame.id;
-    let Some(method) = frame.method else {
-        let one_outcome = frame.result.is_some() != frame.error.is_some();
+    let raw_id = frame.id();
+    let Some(method) = frame.method() else {
+        let one_outcome = frame.result().is_some() != frame.error().is_some();
         return match id {
-            Some(id) if one_outcome && frame.params.is_none() => FromClient::Answer {
+            Some(id) if one_outcome && frame.params().is_none() => FromClient::Answer {
                 id,
-                result: frame.result,
+                result: frame.result(),
                 line: PassThrough(line),
             },
             _ => refuse(
@@ -142,7 +144,7 @@ fn classify_frame<'a>(
             ),
         };
     };
-    if frame.result.is_some() || frame.error.is_some() {
+    if frame.result().is_some() || frame.error().is_some() {
         return refuse(
             frame,
             raw_id,
@@ -159,8 +161,7 @@ fn classify_frame<'a>(
         );
     };
     if method == CALL {
-        let params = frame.call.map(|read| read.map_err(|e| e.to_string()));
-        return match CallMessage::from_params(server, line, params) {
+        return match CallMessage::of(server, frame) {
             Ok(call) => FromClient::Call { id, call },
             Err(why) => refuse(frame, raw_id, INVALID_PARAMS, &why.to_string()),
         };
@@ -173,7 +174,7 @@ fn classify_frame<'a>(
             &Unreadable::Method.to_string(),
         );
     }
-    let (params, line) = (frame.params, PassThrough(line));
+    let (params, line) = (frame.params(), PassThrough(line));
     match id {
         Some(id) => FromClient::Request {
             id,
@@ -194,7 +195,7 @@ fn refuse<'a>(frame: &Frame<'a>, id: Option<&'a [u8]>, code: i32, why: &str) -> 
         id,
         code,
         why: format!("the message is not forwarded: {why}"),
-        answer: frame.method.is_none() && (frame.result.is_some() || frame.error.is_some()),
+        answer: frame.method().is_none() && (frame.result().is_some() || frame.error().is_some()),
     })
 }
 
@@ -211,7 +212,7 @@ fn batch_ids<'a>(reader: &mut FrameReader, line: &'a [u8]) -> Vec<&'a [u8]> {
     elements
         .into_iter()
         .filter_map(|element| reader.read(element.get().as_bytes()).ok())
-        .filter(|frame| frame.method.is_some())
-        .filter_map(|frame| frame.id.filter(|raw| Key::parse(raw).is_some()))
+        .filter(|frame| frame.method().is_some())
+        .filter_map(|frame| frame.id().filter(|raw| Key::parse(raw).is_some()))
         .collect()
 }

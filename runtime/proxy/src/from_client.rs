@@ -1,14 +1,14 @@
 //! The pump from the client to the server.
 
-use super::denial::{self, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR};
 use super::envelope::{FromClient, Id, PassThrough, classify};
-use super::era::{CAPABILITIES_META, VERSION_META};
-use super::frame::FrameReader;
 use super::line::{Line, LineReader};
-use super::log::{note, visible};
 use super::mediator::Mediator;
 use super::session::Judge;
 use super::table::{ClientTraits, Kind};
+use bouncer_mcp::frame::FrameReader;
+use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR};
+use bouncer_mcp::version::{CAPABILITIES_META, VERSION_META};
+use bouncer_system::log::{note, visible};
 use serde_json::Value;
 use std::rc::Rc;
 use tokio::io::AsyncRead;
@@ -45,7 +45,7 @@ impl<J: Judge + 'static> Mediator<J> {
                 if self.may_open(id.as_ref(), line).await {
                     // The tools may be listed because of this very call.
                     if !self.listing.is_pinned() {
-                        let params = frames.read(line).ok().and_then(|frame| frame.params);
+                        let params = frames.read(line).ok().and_then(|frame| frame.params());
                         self.note_request_meta(frames, params);
                     }
                     self.on_call(id, &call).await;
@@ -70,9 +70,9 @@ impl<J: Judge + 'static> Mediator<J> {
             FromClient::Batch { ids } => {
                 let why = "batches are not forwarded: send each message on its own line";
                 let answer = if ids.is_empty() {
-                    denial::error(b"null", INVALID_REQUEST, why, None)
+                    jsonrpc::error(b"null", INVALID_REQUEST, why, None)
                 } else {
-                    denial::batch_error(&ids, why)
+                    jsonrpc::batch_error(&ids, why)
                 };
                 self.refuse(line, &answer, why).await;
             }
@@ -147,7 +147,7 @@ impl<J: Judge + 'static> Mediator<J> {
     /// The tool whose task a request is about.
     fn task_tool(&self, frames: &mut FrameReader, params: Option<&[u8]>) -> Option<String> {
         let [task] = frames.members(params?, ["taskId"]).ok()?;
-        let task = super::frame::text(task?)?;
+        let task = bouncer_mcp::frame::text(task?)?;
         self.table.borrow().task_tool(&task).map(str::to_owned)
     }
 
@@ -212,9 +212,9 @@ impl<J: Judge + 'static> Mediator<J> {
 pub(super) fn cancelled_key(
     frames: &mut FrameReader,
     params: Option<&[u8]>,
-) -> Option<super::id::Key> {
+) -> Option<bouncer_mcp::id::Key> {
     let [id] = frames.members(params?, ["requestId"]).ok()?;
-    super::id::Key::parse(id?)
+    bouncer_mcp::id::Key::parse(id?)
 }
 
 /// What `initialize` says about the client.

@@ -2,16 +2,18 @@
 //!
 //! Everything an agent may get to read is recorded before it is passed on.
 
-use super::denial::{self, INTERNAL_ERROR};
-use super::era::{INPUT_REQUIRED, TASK};
-use super::frame::{Frame, FrameReader, Unreadable, ids_of_garbage, is_batch, is_blank, text};
 use super::from_client::cancelled_key;
-use super::id::Key;
 use super::line::{Line, LineReader};
-use super::log::{note, quoted, visible};
 use super::mediator::Mediator;
 use super::session::Judge;
 use super::table::{Kind, Open};
+use bouncer_mcp::frame::{
+    Frame, FrameReader, Unreadable, ids_of_garbage, is_batch, is_blank, text,
+};
+use bouncer_mcp::id::Key;
+use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR};
+use bouncer_mcp::version::{INPUT_REQUIRED, TASK};
+use bouncer_system::log::{note, quoted, visible};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::rc::Rc;
@@ -79,8 +81,8 @@ impl<J: Judge + 'static> Mediator<J> {
             Ok(frame) => frame,
             Err(why) => return self.on_garbage(line, &why.to_string()),
         };
-        let answers = frame.result.is_some() || frame.error.is_some();
-        match (frame.method, answers) {
+        let answers = frame.result().is_some() || frame.error().is_some();
+        match (frame.method(), answers) {
             (Some(method), false) => match text(method) {
                 Some(method) => self.on_server_request(frames, &method, &frame, line),
                 None => self.on_garbage(line, &Unreadable::Method.to_string()),
@@ -98,7 +100,7 @@ impl<J: Judge + 'static> Mediator<J> {
         frame: &Frame<'_>,
         line: &[u8],
     ) {
-        if let Some(raw) = frame.id {
+        if let Some(raw) = frame.id() {
             let opened =
                 Key::parse(raw).is_some_and(|key| self.table.borrow_mut().open_server_request(key));
             if !opened {
@@ -108,11 +110,11 @@ impl<J: Judge + 'static> Mediator<J> {
                 return;
             }
         } else if method == "notifications/cancelled"
-            && let Some(key) = cancelled_key(frames, frame.params)
+            && let Some(key) = cancelled_key(frames, frame.params())
         {
             self.table.borrow_mut().close_server_request(&key);
         }
-        if let Some(params) = frame.params
+        if let Some(params) = frame.params()
             && !self.record_params(method, params)
         {
             note(format_args!(
@@ -145,9 +147,9 @@ impl<J: Judge + 'static> Mediator<J> {
     }
 
     fn on_server_answer(&self, frames: &mut FrameReader, frame: &Frame<'_>, line: &[u8]) {
-        let Some(key) = frame.id.and_then(Key::parse) else {
+        let Some(key) = frame.id().and_then(Key::parse) else {
             // An error about something the server could not read.
-            return match frame.error.map(serde_json::from_slice::<Value>) {
+            return match frame.error().map(serde_json::from_slice::<Value>) {
                 Some(Ok(error)) => {
                     self.judge.borrow_mut().record_untrusted("error", &error);
                     self.client.push(line);
@@ -158,7 +160,7 @@ impl<J: Judge + 'static> Mediator<J> {
         let expected = self.table.borrow_mut().expected_upstream(&key);
         if let Some(expected) = expected {
             let result = frame
-                .result
+                .result()
                 .and_then(|raw| serde_json::from_slice(raw).ok());
             // Whoever asked may have given up already.
             let _ = expected.send(result);
@@ -171,12 +173,12 @@ impl<J: Judge + 'static> Mediator<J> {
             ));
             return;
         };
-        let both = frame.result.is_some() && frame.error.is_some();
-        let outcome = frame.result.or(frame.error).filter(|_| !both);
+        let both = frame.result().is_some() && frame.error().is_some();
+        let outcome = frame.result().or(frame.error()).filter(|_| !both);
         match outcome.map(serde_json::from_slice::<Value>) {
             Some(Ok(outcome)) => {
                 self.record_answer(&open.kind, &outcome);
-                let shown = match (&open.kind, frame.result) {
+                let shown = match (&open.kind, frame.result()) {
                     (Kind::ListTools, Some(result)) => self.without_hidden(frames, line, result),
                     _ => None,
                 };
@@ -256,6 +258,6 @@ impl<J: Judge + 'static> Mediator<J> {
 
     fn fail(&self, open: &Open, why: &str) {
         self.client
-            .push(&denial::error(&open.raw, INTERNAL_ERROR, why, None));
+            .push(&jsonrpc::error(&open.raw, INTERNAL_ERROR, why, None));
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! Only for the eye: a call of such a tool is judged, and denied, like any other.
 
-use super::frame::{FrameReader, text};
 use super::gateway::splice::splice;
 use super::listing::MAX_TOOLS;
 use super::mediator::Mediator;
 use super::session::Judge;
+use bouncer_mcp::frame::{FrameReader, text};
 use serde_json::value::RawValue;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

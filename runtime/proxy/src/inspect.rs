@@ -1,15 +1,16 @@
 //! Connects to a server only to read its tools, for pinning them.
 
-use super::frame::{FrameReader, is_blank};
+use super::Settings;
 use super::line::{Line, LineReader};
 use super::link::{Endpoint, Reach};
 use super::listing::{MAX_CURSOR, MAX_PAGES, MAX_TOOLS, read_tools, without_contradictions};
-use super::log::{note, quoted, visible};
 use super::own::OwnLine;
 use super::stop::Stop;
 use super::unix::{Input, Output};
-use super::{Settings, id};
 use bouncer_engine::tools::ToolDefinition;
+use bouncer_mcp::frame::{FrameReader, is_blank};
+use bouncer_system::log::{note, quoted, visible};
+use bouncer_system::random;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fmt;
@@ -82,7 +83,7 @@ struct Dialogue {
 
 impl Dialogue {
     async fn tools(&mut self) -> Result<Vec<ToolDefinition>, InspectError> {
-        let prefix = id::unguessable();
+        let prefix = random::unguessable();
         let id = format!("bouncer-{prefix}-0");
         self.request(&OwnLine::initialize(&id), &id).await?;
         self.say(&OwnLine::initialized()).await?;
@@ -139,17 +140,17 @@ impl Dialogue {
                     continue;
                 }
             };
-            if frame.id.and_then(super::frame::text).as_deref() != Some(id)
-                || frame.method.is_some()
+            if frame.id().and_then(bouncer_mcp::frame::text).as_deref() != Some(id)
+                || frame.method().is_some()
             {
                 continue;
             }
-            let text = String::from_utf8_lossy(frame.error.unwrap_or(b"no result"));
+            let text = String::from_utf8_lossy(frame.error().unwrap_or(b"no result"));
             let failed = || {
                 let why = format!("the server answered with an error: {}", quoted(&text, 500));
                 InspectError::Protocol(why)
             };
-            let result = frame.result.ok_or_else(failed)?;
+            let result = frame.result().ok_or_else(failed)?;
             return serde_json::from_slice(result).map_err(|error| {
                 InspectError::Protocol(format!(
                     "the server's answer cannot be read: {}",

@@ -1,17 +1,18 @@
 //! One judgement of one call and what follows at once: the audit line, then the call
 //! goes out or the denial goes back. Nothing here waits, so nothing can come between.
 
-use super::denial::{self, Denial};
+use super::denial::Denial;
 use super::desk::{Held, NotAsked};
 use super::envelope::Id;
-use super::log::{note, visible};
 use super::mediator::Mediator;
 use super::session::{Approval, Judge, Judgement};
 use super::table::Kind;
 use bouncer_audit::{Arguments, Entry, Outcome};
 use bouncer_engine::gate::{Attempt, CallMessage, Grounds};
+use bouncer_mcp::jsonrpc;
 use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
+use bouncer_system::log::{note, visible};
 use std::time::{Duration, Instant};
 
 /// A call and what surrounds it.
@@ -372,7 +373,7 @@ impl<J: Judge> Mediator<J> {
 
     /// Like [`Mediator::refuse`], with an error for `id`.
     pub(super) async fn refuse_one(&self, line: &[u8], id: Option<&[u8]>, code: i32, why: &str) {
-        let answer = denial::error(id.unwrap_or(b"null"), code, why, None);
+        let answer = jsonrpc::error(id.unwrap_or(b"null"), code, why, None);
         self.refuse(line, &answer, why).await;
     }
 }

@@ -6,29 +6,23 @@
 //! [`Permit`](bouncer_engine::gate::Permit); everything that reaches the agent is recorded
 //! first. Knows nothing of how a plan is made or loaded.
 
-pub mod approvals;
 mod board;
-mod budgets;
 mod calls;
 mod conduct;
 mod denial;
 mod desk;
 mod elicit;
 mod envelope;
-mod era;
-mod frame;
 mod from_client;
 mod from_server;
 mod gateway;
 mod hiding;
-mod id;
 mod inspect;
 mod interpreter;
 mod judging;
 mod line;
 mod link;
 mod listing;
-mod log;
 mod mediator;
 mod metrics;
 mod outbox;
@@ -47,7 +41,6 @@ mod unix;
 mod upstream;
 
 pub use board::{Board, Place};
-pub use budgets::{BudgetsError, SharedBudgets};
 pub use desk::Desk;
 pub use gateway::{
     Gateway, HttpGateway, Limits, Listen, Opened, Opener, Page, Patience, Said, Site, TlsFiles,

@@ -3,12 +3,12 @@
 //! The proxy asks by itself, before the first call is judged: what a client asks for
 //! may be one page, late, or never.
 
-use super::log::{note, quoted};
 use super::mediator::Mediator;
 use super::own::OwnLine;
 use super::session::Judge;
 use super::table::Answer;
 use bouncer_engine::tools::ToolDefinition;
+use bouncer_system::log::{note, quoted};
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};

@@ -13,8 +13,9 @@ use super::outbox::Outbox;
 use super::session::Judge;
 use super::table::{Table, Waiting};
 use super::upstream::Upstream;
-use super::{denial, id};
 use bouncer_audit::Audit;
+use bouncer_mcp::{id, jsonrpc};
+use bouncer_system::random;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
@@ -131,8 +132,8 @@ impl<J: Judge> Mediator<J> {
             settled: Notify::new(),
             questions: Cell::new(0),
             asks: Questions::default(),
-            list_prefix: id::unguessable(),
-            ask_prefix: id::unguessable(),
+            list_prefix: random::unguessable(),
+            ask_prefix: random::unguessable(),
         })
     }
 
@@ -159,7 +160,7 @@ impl<J: Judge> Mediator<J> {
     /// Answers a client's request with an error.
     pub(super) async fn answer_error(&self, id: &[u8], code: i32, message: &str) {
         self.client.room().await;
-        self.client.push(&denial::error(id, code, message, None));
+        self.client.push(&jsonrpc::error(id, code, message, None));
     }
 
     /// Ends the wait of a call; see [`Table::wait`].
@@ -201,9 +202,9 @@ impl<J: Judge> Mediator<J> {
         };
         for request in open {
             let message = self.gone();
-            self.client.push(&denial::error(
+            self.client.push(&jsonrpc::error(
                 &request.raw,
-                denial::INTERNAL_ERROR,
+                jsonrpc::INTERNAL_ERROR,
                 &message,
                 None,
             ));
@@ -214,7 +215,7 @@ impl<J: Judge> Mediator<J> {
     pub(super) fn gone(&self) -> String {
         format!(
             "the upstream server {} has ended",
-            super::log::quoted(self.server_name(), 200)
+            bouncer_system::log::quoted(self.server_name(), 200)
         )
     }
 }

@@ -4,8 +4,8 @@
 //! On loopback only: names of tools and servers are nobody else's business. Runs on a
 //! thread of its own, so that a slow reader holds up no call.
 
-use super::log::note;
 use bouncer_audit::Entry;
+use bouncer_system::log::note;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -330,7 +330,7 @@ impl State {
 
 /// A label's value, quoted. What cannot be seen is written as escapes.
 fn label(text: &str) -> String {
-    let text = super::log::visible(text);
+    let text = bouncer_system::log::visible(text);
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 

@@ -3,11 +3,11 @@
 //! Somebody else watches files and makes plans of them; here one takes the place of the
 //! other between two calls. What does not load changes nothing.
 
-use super::log::{note, visible};
 use super::mediator::Office;
 use super::session::Session;
 use bouncer_engine::tools::Lock;
 use bouncer_plan::Plan;
+use bouncer_system::log::{note, visible};
 use serde_json::Value;
 use std::rc::Rc;
 use tokio::sync::mpsc;

@@ -3,16 +3,17 @@
 use super::conduct::{End, Streams, conduct};
 use super::desk::Desk;
 use super::link::{Endpoint, Reach};
-use super::log::{note, visible};
 use super::mediator::{Mediator, Office, Settings};
 use super::metrics::Metrics;
 use super::reload::{self, Changes};
 use super::session::{Judge, Session};
 use super::stop::Stop;
-use super::{id, unix};
+use super::unix;
 use bouncer_audit::Audit;
 use bouncer_engine::gate::Gate;
 use bouncer_engine::tools::Lock;
+use bouncer_system::log::{note, visible};
+use bouncer_system::random;
 use std::io;
 use std::rc::Rc;
 use tokio::task::LocalSet;
@@ -43,7 +44,7 @@ pub struct Proxy {
 /// A name for one run, which nobody can guess: 32 hex digits.
 #[must_use]
 pub fn conversation_id() -> String {
-    id::unguessable()
+    random::unguessable()
 }
 
 impl Proxy {

@@ -3,7 +3,7 @@
 //!
 //! Everything here is bounded: what a peer can add without being answered has a limit.
 
-use super::id::Key;
+use bouncer_mcp::id::Key;
 use serde_json::Value;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet, VecDeque};

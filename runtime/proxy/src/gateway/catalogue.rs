@@ -4,9 +4,9 @@
 //! it is looked up among those that were given out. A name that two tools would share
 //! belongs to neither.
 
-use super::super::frame::{FrameReader, text};
-use super::super::log::{note, quoted};
 use super::splice::splice;
+use bouncer_mcp::frame::{FrameReader, text};
+use bouncer_system::log::{note, quoted};
 use std::collections::{HashMap, HashSet};
 
 /// A tool as one server lists it.

@@ -4,13 +4,10 @@
 //! message, above all a call's arguments, goes on byte for byte. Calls are judged behind
 //! this: by their server's own mediator, under the tool's own name.
 
-use super::super::denial::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
 use super::super::envelope::{FromClient, Id, PassThrough, classify};
-use super::super::frame::FrameReader;
 use super::super::from_client::cancelled_key;
 use super::super::judging::{Case, Finding};
 use super::super::line::{Line, LineReader};
-use super::super::log::{note, quoted, visible};
 use super::super::session::Judge;
 use super::catalogue::Place;
 use super::front::{Front, Member, State};
@@ -20,6 +17,9 @@ use super::splice::{Edit, member as member_of, splice};
 use super::tasks::{Heading, Tasked, related};
 use bouncer_audit::Outcome;
 use bouncer_engine::gate::CallMessage;
+use bouncer_mcp::frame::FrameReader;
+use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
+use bouncer_system::log::{note, quoted, visible};
 use std::rc::Rc;
 use std::time::Instant;
 use tokio::io::AsyncRead;
@@ -229,8 +229,12 @@ impl<J: Judge + 'static> Front<J> {
         place: &Place,
     ) -> Whose<()> {
         let line = call.message();
-        let read = |why: super::super::frame::Unreadable| why.to_string();
-        let params = frames.read(line).map_err(read)?.params.unwrap_or_default();
+        let read = |why: bouncer_mcp::frame::Unreadable| why.to_string();
+        let params = frames
+            .read(line)
+            .map_err(read)?
+            .params()
+            .unwrap_or_default();
         let [name, meta, task] = frames
             .members(params, ["name", "_meta", "task"])
             .map_err(read)?;
@@ -479,7 +483,7 @@ impl<J: Judge + 'static> Front<J> {
             // Whoever asked must not wait for ever.
             Err(_) => {
                 let why = "the client's answer cannot be read";
-                Some(denial::error(&request.id, INTERNAL_ERROR, why, None))
+                Some(jsonrpc::error(&request.id, INTERNAL_ERROR, why, None))
             }
         };
         if let (Some(line), Some(member)) = (line, self.members.get(request.server)) {

@@ -3,10 +3,7 @@
 //! Everything runs on one thread. No borrow of a cell lives across an `await`.
 
 use super::super::board::Place;
-use super::super::denial;
-use super::super::id::Key;
 use super::super::interpreter::Questions;
-use super::super::log::{note, quoted};
 use super::super::mediator::{Mediator, Office, Settings};
 use super::super::outbox::Outbox;
 use super::super::session::Judge;
@@ -16,6 +13,9 @@ use super::directory::Directory;
 use super::hello::Hello;
 use super::routes::{Reply, Routes};
 use super::tasks::Tasks;
+use bouncer_mcp::id::Key;
+use bouncer_mcp::jsonrpc;
+use bouncer_system::log::{note, quoted};
 use serde_json::{Value, json};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -257,7 +257,7 @@ impl<J: Judge + 'static> Front<J> {
 
     /// Answers a request of the client with an error.
     pub(super) fn answer_error(&self, id: &[u8], code: i32, message: &str) {
-        self.client().push(&denial::error(id, code, message, None));
+        self.client().push(&jsonrpc::error(id, code, message, None));
     }
 
     /// Ends a request that the gateway answers itself, unless the client took it back.
@@ -381,7 +381,7 @@ impl<J: Judge + 'static> Front<J> {
         let (requests, numbers) = self.routes.borrow_mut().close_all(member.index);
         let message = gone(&member.name);
         for request in requests {
-            self.answer_error(&request.id, denial::INTERNAL_ERROR, &message);
+            self.answer_error(&request.id, jsonrpc::INTERNAL_ERROR, &message);
         }
         for number in numbers {
             let notice = json!({

@@ -1,18 +1,18 @@
 //! The introduction: the gateway answers the client by itself, and introduces the client
 //! to every server.
 
-use super::super::denial::{INVALID_PARAMS, INVALID_REQUEST};
 use super::super::envelope::Id;
-use super::super::era::TASKS;
-use super::super::log::{note, quoted};
 use super::super::session::Judge;
 use super::front::{Front, Member, State};
 use super::tasks::EXTENSION;
+use bouncer_mcp::jsonrpc::{INVALID_PARAMS, INVALID_REQUEST};
+use bouncer_mcp::version::TASKS;
+use bouncer_system::log::{note, quoted};
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 use tokio::time::Instant;
 
-pub(super) use super::super::era::VERSIONS;
+pub(super) use bouncer_mcp::version::VERSIONS;
 
 /// How the client introduced itself.
 #[derive(Debug)]

@@ -65,7 +65,7 @@ impl<J: Judge + 'static> Front<J> {
             if began.elapsed() > self.patience.longest_pause {
                 pause = self.patience.first_pause;
             }
-            let how = super::super::log::visible(&how);
+            let how = bouncer_system::log::visible(&how);
             self.tell(
                 &member,
                 format_args!("{how}; it is started again in {pause:?}"),

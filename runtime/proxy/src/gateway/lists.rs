@@ -1,12 +1,12 @@
 //! Lists that are put together from all servers.
 
-use super::super::denial::INTERNAL_ERROR;
 use super::super::envelope::Id;
-use super::super::frame::FrameReader;
 use super::super::listing::{MAX_CURSOR, MAX_PAGES, MAX_TOOLS};
 use super::super::session::Judge;
 use super::catalogue::{Listed, expose, exposed, without_doubles};
 use super::front::{Front, Member, State};
+use bouncer_mcp::frame::FrameReader;
+use bouncer_mcp::jsonrpc::INTERNAL_ERROR;
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
@@ -152,7 +152,7 @@ impl<J: Judge + 'static> Front<J> {
         };
         let uris = items.iter().filter_map(|item| {
             let [uri] = frames.members(item, [key]).ok()?;
-            super::super::frame::text(uri?)
+            bouncer_mcp::frame::text(uri?)
         });
         if what == List::Resources {
             directory.set_resources(server, uris);

@@ -4,8 +4,8 @@
 //! client, may use the same. Every request that passes the gateway gets a number that
 //! no other has, in the place of both.
 
-use super::super::id::Key;
 use super::tasks::Tasked;
+use bouncer_mcp::id::Key;
 use std::collections::{HashMap, HashSet, VecDeque};
 use tokio::sync::oneshot;
 

@@ -3,16 +3,16 @@
 //! Servers are told by what they list; what nobody has listed yet is asked for first. Knows
 //! nothing of calls.
 
-use super::super::denial::{INTERNAL_ERROR, INVALID_PARAMS};
 use super::super::envelope::{FromClient, Id, PassThrough, classify};
-use super::super::frame::{FrameReader, Unreadable, text};
-use super::super::log::quoted;
 use super::super::session::Judge;
 use super::catalogue::Place;
 use super::from_client::Whose;
 use super::front::{Front, Member};
 use super::lists::List;
 use super::tasks::Tasked;
+use bouncer_mcp::frame::{FrameReader, Unreadable, text};
+use bouncer_mcp::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS};
+use bouncer_system::log::quoted;
 use std::rc::Rc;
 
 impl<J: Judge + 'static> Front<J> {
@@ -136,7 +136,11 @@ impl<J: Judge + 'static> Front<J> {
         place: &Place,
     ) -> Whose<()> {
         let read = |why: Unreadable| why.to_string();
-        let params = frames.read(line).map_err(read)?.params.unwrap_or_default();
+        let params = frames
+            .read(line)
+            .map_err(read)?
+            .params()
+            .unwrap_or_default();
         let [meta] = frames.members(params, ["_meta"]).map_err(read)?;
         let mut edits = Vec::new();
         if let Subject::Prompt { raw, .. } = subject {

@@ -1,12 +1,12 @@
 //! What the server says.
 
-use super::super::era::{COMPLETE, INPUT_REQUIRED, TASK, TASK_ABLE, has_tasks};
-use super::super::frame::{Frame, FrameReader, ids_of_garbage, is_blank, text};
 use super::super::gateway::splice::splice;
-use super::super::id::Key;
-use super::super::log::{note, quoted};
 use super::rounds::read_questions;
 use super::{At, Interpreter};
+use bouncer_mcp::frame::{Frame, FrameReader, ids_of_garbage, is_blank, text};
+use bouncer_mcp::id::Key;
+use bouncer_mcp::version::{COMPLETE, INPUT_REQUIRED, TASK, TASK_ABLE, has_tasks};
+use bouncer_system::log::{note, quoted};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
@@ -26,8 +26,8 @@ impl Interpreter {
             Ok(frame) => frame,
             Err(why) => return self.on_garbage(line, &why.to_string()),
         };
-        let method = frame.method.map(text);
-        match (method, frame.id) {
+        let method = frame.method().map(text);
+        match (method, frame.id()) {
             (None, _) => self.on_answer(frames, &frame, line),
             (Some(Some(method)), None) => self.on_notification(frames, &method, &frame, line),
             (Some(Some(method)), Some(_)) => note(format_args!(
@@ -45,7 +45,11 @@ impl Interpreter {
         frame: &Frame<'_>,
         line: &[u8],
     ) {
-        let mut part = |key| frame.params.and_then(|p| frames.members(p, [key]).ok()?[0]);
+        let mut part = |key| {
+            frame
+                .params()
+                .and_then(|p| frames.members(p, [key]).ok()?[0])
+        };
         if CHANGES.contains(&method) {
             // Nothing else of it is of any use.
             let plain = json!({"jsonrpc": "2.0", "method": method});
@@ -77,7 +81,7 @@ impl Interpreter {
     }
 
     fn on_answer(self: &Rc<Self>, frames: &mut FrameReader, frame: &Frame<'_>, line: &[u8]) {
-        let Some(id) = frame.id.filter(|id| Key::parse(id).is_some()) else {
+        let Some(id) = frame.id().filter(|id| Key::parse(id).is_some()) else {
             // An error about something that the server could not read.
             return self.down.push(line);
         };
@@ -86,7 +90,7 @@ impl Interpreter {
         };
         if self.listens.borrow().is_open(number) {
             // Only errors of the connection are worth another try.
-            let lasting = frame.error.is_some_and(|error| {
+            let lasting = frame.error().is_some_and(|error| {
                 let code = frames.members(error, ["code"]).ok().and_then(|[code]| code);
                 code != Some(b"-32603")
             });
@@ -95,7 +99,7 @@ impl Interpreter {
         let Some(key) = self.numbers.borrow().get(&number).cloned() else {
             return dropped();
         };
-        let result = match (frame.result, frame.error) {
+        let result = match (frame.result(), frame.error()) {
             (Some(result), None) => result,
             (None, Some(_)) => return self.pass_answer(&key, id, line),
             _ => return self.fail(&key, "the server's answer is neither a result nor an error"),

@@ -5,20 +5,21 @@
 //! round. A server that does not survive the question is started again and is introduced
 //! to; one that does not answer it is introduced to after a while.
 
-use super::super::denial;
-use super::super::era::{
-    HEADER_MISMATCH, MISSING_CAPABILITY, MODERN, SERVER_META, UNSUPPORTED_VERSION, VERSIONS,
-    has_tasks,
-};
-use super::super::frame::{FrameReader, is_blank, text};
-use super::super::id::{self, Key};
 use super::super::line::{Line, LineReader};
-use super::super::log::{note, quoted, visible};
 use super::super::process::Server;
 use super::super::unix::{Input, Output};
 use super::compose::{Speaker, with_tasks, without_tasks};
 use super::switch::Handover;
 use super::{Ends, Manner, Order};
+use bouncer_mcp::frame::{FrameReader, is_blank, text};
+use bouncer_mcp::id::Key;
+use bouncer_mcp::jsonrpc;
+use bouncer_mcp::version::{
+    HEADER_MISMATCH, MISSING_CAPABILITY, MODERN, SERVER_META, UNSUPPORTED_VERSION, VERSIONS,
+    has_tasks,
+};
+use bouncer_system::log::{note, quoted, visible};
+use bouncer_system::random;
 use serde_json::{Value, json};
 use std::io;
 use std::rc::Rc;
@@ -159,14 +160,14 @@ impl Beginning {
 
     fn read_hello(&mut self, line: &[u8]) -> Option<Hello> {
         let frame = self.frames.read(line).ok()?;
-        let id = frame.id?;
-        let is_hello = frame.method.and_then(text).as_deref() == Some("initialize");
+        let id = frame.id()?;
+        let is_hello = frame.method().and_then(text).as_deref() == Some("initialize");
         is_hello.then_some(())?;
         Some(Hello {
             line: line.to_vec(),
             id: id.to_vec(),
             key: Key::parse(id)?,
-            params: serde_json::from_slice(frame.params?).ok()?,
+            params: serde_json::from_slice(frame.params()?).ok()?,
         })
     }
 
@@ -218,8 +219,8 @@ impl Beginning {
                 Event::Server(line) => {
                     let frame = self.frames.read(&line).ok();
                     let is_answer = frame.is_some_and(|frame| {
-                        frame.method.is_none()
-                            && frame.id.and_then(Key::parse).as_ref() == Some(key)
+                        frame.method().is_none()
+                            && frame.id().and_then(Key::parse).as_ref() == Some(key)
                     });
                     if is_answer {
                         return Some(line);
@@ -241,7 +242,7 @@ impl Beginning {
         let Some(answer) = self.answer(&hello.key, None).await else {
             return Outcome::Older(None);
         };
-        let refused = self.frames.read(&answer).is_ok_and(|f| f.error.is_some());
+        let refused = self.frames.read(&answer).is_ok_and(|f| f.error().is_some());
         if !refused {
             return Outcome::Older(Some(answer));
         }
@@ -290,7 +291,7 @@ impl Beginning {
     }
 
     async fn discover(&mut self, hello: &Hello) -> Found {
-        let id = format!("bouncer-{}-discover", id::unguessable());
+        let id = format!("bouncer-{}-discover", random::unguessable());
         let meta = Speaker::new(&hello.params, false).meta(None);
         let line = json!({"jsonrpc": "2.0", "id": id, "method": "server/discover",
             "params": {"_meta": meta}});
@@ -397,7 +398,7 @@ enum Outcome {
 }
 
 fn refusal(hello: &Hello, why: &str) -> Vec<u8> {
-    denial::error(&hello.id, denial::INTERNAL_ERROR, why, None)
+    jsonrpc::error(&hello.id, jsonrpc::INTERNAL_ERROR, why, None)
 }
 
 /// What an answer to `server/discover` says.

@@ -3,9 +3,11 @@
 //!
 //! Everything else, above all a call's arguments, stays as it is, byte for byte.
 
-use super::super::era::{CAPABILITIES_META, CLIENT_META, LEVEL_META, MODERN, TASKS, VERSION_META};
-use super::super::frame::{FrameReader, text};
 use super::super::gateway::splice::{Edit, member, splice};
+use bouncer_mcp::frame::{FrameReader, text};
+use bouncer_mcp::version::{
+    CAPABILITIES_META, CLIENT_META, LEVEL_META, MODERN, TASKS, VERSION_META,
+};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 
@@ -58,7 +60,7 @@ impl Speaker {
     /// What the client can do, as a request says, or else as it introduced itself.
     pub(super) fn capabilities(&self, frames: &mut FrameReader, line: &[u8]) -> Value {
         let mut read = || {
-            let params = frames.read(line).ok()?.params?;
+            let params = frames.read(line).ok()?.params()?;
             let [meta] = frames.members(params, ["_meta"]).ok()?;
             let [own] = frames.members(meta?, [CAPABILITIES_META]).ok()?;
             serde_json::from_slice(own?).ok().filter(Value::is_object)
@@ -87,8 +89,8 @@ impl Speaker {
         number: u64,
         extras: &Extras<'_>,
     ) -> Result<Vec<u8>, String> {
-        let unread = |why: super::super::frame::Unreadable| why.to_string();
-        let method = frames.read(line).map_err(unread)?.method.and_then(text);
+        let unread = |why: bouncer_mcp::frame::Unreadable| why.to_string();
+        let method = frames.read(line).map_err(unread)?.method().and_then(text);
         let line = match method.as_deref() {
             // What a task asked for is answered by a request of its own.
             Some("tasks/update") => line.to_vec(),
@@ -96,7 +98,7 @@ impl Speaker {
         };
         let line = line.as_slice();
         let frame = frames.read(line).map_err(unread)?;
-        let id = frame.id.ok_or("it has no id")?;
+        let id = frame.id().ok_or("it has no id")?;
         let mut edits: Vec<Edit<'_>> = vec![(id, number.to_string().into_bytes())];
         let mut first = Map::new();
         let mut raw = Vec::new();
@@ -106,7 +108,7 @@ impl Speaker {
         if let Some(state) = extras.state {
             raw.push(("requestState", state.to_vec()));
         }
-        let params = frame.params.filter(|params| params.starts_with(b"{"));
+        let params = frame.params().filter(|params| params.starts_with(b"{"));
         let meta = match params {
             Some(params) => frames.members(params, ["_meta"]).map_err(unread)?[0],
             None => None,
@@ -126,7 +128,7 @@ impl Speaker {
             .collect();
         members.extend(raw.into_iter().map(|(name, raw)| (name.to_owned(), raw)));
         if !members.is_empty() {
-            match (params, frame.params) {
+            match (params, frame.params()) {
                 (Some(params), _) => edits.push(opened(params, &members)),
                 (None, None) => {
                     edits.push(opened(line, &[("params".to_owned(), object(&members))]))
@@ -241,9 +243,9 @@ fn list(members: &[(String, Vec<u8>)]) -> Vec<u8> {
 pub(in super::super) fn unasked(frames: &mut FrameReader, line: &[u8]) -> Result<Vec<u8>, String> {
     let mut line = line.to_vec();
     for name in ["inputResponses", "requestState"] {
-        let unread = |why: super::super::frame::Unreadable| why.to_string();
+        let unread = |why: bouncer_mcp::frame::Unreadable| why.to_string();
         let without = {
-            let params = frames.read(&line).map_err(unread)?.params;
+            let params = frames.read(&line).map_err(unread)?.params();
             let Some(params) = params.filter(|params| params.starts_with(b"{")) else {
                 break;
             };
@@ -329,7 +331,7 @@ mod tests {
             let said = &value["params"]["_meta"][CAPABILITIES_META];
             assert_eq!(said.get("tasks"), None);
             assert_eq!(said["extensions"].get(TASKS), said.pointer(EXTENSION));
-            super::super::super::era::has_tasks(said)
+            bouncer_mcp::version::has_tasks(said)
         };
         let own = format!(
             r#","_meta":{{"{CAPABILITIES_META}":{{"tasks":{{}},"extensions":{{"{TASKS}":{{}}}}}}}}"#

@@ -1,9 +1,9 @@
 //! Streams of changes: one for lists, and one for the resources that the client wants to
 //! hear of. What ends is opened again.
 
-use super::super::era::SUBSCRIPTION_META;
 use super::Interpreter;
 use super::answers::number;
+use bouncer_mcp::version::SUBSCRIPTION_META;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;

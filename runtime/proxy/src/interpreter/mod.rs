@@ -21,14 +21,14 @@ mod switch;
 #[cfg(test)]
 mod tests;
 
-use super::frame::FrameReader;
-use super::id::Key;
 use super::line::{Line, LineReader};
-use super::log::{note, visible};
 use super::outbox::Outbox;
 use super::process::{Server, ServerCommand};
 use super::unix::{Input, Output};
 use begin::{Beginning, Newer};
+use bouncer_mcp::frame::FrameReader;
+use bouncer_mcp::id::Key;
+use bouncer_system::log::{note, visible};
 use compose::Speaker;
 use listens::Listens;
 use rounds::Round;
@@ -196,7 +196,7 @@ impl Interpreter {
             kept: Cell::new(0),
             asked: RefCell::default(),
             questions,
-            prefix: super::id::unguessable(),
+            prefix: bouncer_system::random::unguessable(),
             timers: RefCell::default(),
         })
     }

@@ -1,13 +1,13 @@
 //! What the client's side says.
 
-use super::super::denial::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
-use super::super::era::{ROUNDS, TASK_ABLE};
-use super::super::frame::{FrameReader, text};
 use super::super::from_client::cancelled_key;
-use super::super::id::Key;
-use super::super::log::note;
 use super::compose::Extras;
 use super::{At, Interpreter, MAX_KEPT, Request};
+use bouncer_mcp::frame::{FrameReader, text};
+use bouncer_mcp::id::Key;
+use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
+use bouncer_mcp::version::{ROUNDS, TASK_ABLE};
+use bouncer_system::log::note;
 use serde_json::{Value, json};
 use std::rc::Rc;
 
@@ -17,15 +17,15 @@ impl Interpreter {
         let Ok(frame) = frames.read(line) else {
             return;
         };
-        let Some(method) = frame.method.and_then(text) else {
-            let id = frame.id.and_then(text);
-            return self.on_response(id.as_deref(), frame.result);
+        let Some(method) = frame.method().and_then(text) else {
+            let id = frame.id().and_then(text);
+            return self.on_response(id.as_deref(), frame.result());
         };
-        match frame.id {
-            Some(id) => self.on_request(frames, method, id, frame.params, line),
+        match frame.id() {
+            Some(id) => self.on_request(frames, method, id, frame.params(), line),
             None if method == "notifications/initialized" => self.start_listening(),
             None if method == "notifications/cancelled" => {
-                if let Some(key) = cancelled_key(frames, frame.params) {
+                if let Some(key) = cancelled_key(frames, frame.params()) {
                     self.on_cancelled(&key);
                 }
             }
@@ -178,6 +178,6 @@ impl Interpreter {
     }
 
     pub(super) fn answer_error(&self, id: &[u8], code: i32, why: &str) {
-        self.down.push(&denial::error(id, code, why, None));
+        self.down.push(&jsonrpc::error(id, code, why, None));
     }
 }

@@ -1,10 +1,10 @@
 //! What a server asks for before it answers: put to the client as requests of the server,
 //! as older versions have them, and given to the server with the same request again.
 
-use super::super::frame::{FrameReader, text};
-use super::super::id::Key;
 use super::compose::Extras;
 use super::{At, Interpreter, Related};
+use bouncer_mcp::frame::{FrameReader, text};
+use bouncer_mcp::id::Key;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,15 +3,15 @@
 //! Every request waits for its own answer, so that a slow one holds up no other; only
 //! the introduction has to be over before anything else is sent.
 
-use super::super::denial::{self, INTERNAL_ERROR};
-use super::super::frame::{FrameReader, is_blank, text};
-use super::super::id::Key;
 use super::super::line::{Line, LineReader};
-use super::super::log::{note, visible};
 use super::super::outbox::Outbox;
 use super::exchange::Fault;
 use super::head::{Head, Repeats, head};
 use super::{HttpClient, HttpServer};
+use bouncer_mcp::frame::{FrameReader, is_blank, text};
+use bouncer_mcp::id::Key;
+use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR};
+use bouncer_system::log::{note, visible};
 use hyper::Method;
 use hyper::body::Bytes;
 use hyper::header::HeaderValue;
@@ -221,17 +221,17 @@ impl Bridge {
     fn shape(&self, line: &[u8]) -> Option<Shape> {
         let mut frames = self.frames.borrow_mut();
         let frame = frames.read(line).ok()?;
-        let method = frame.method.and_then(text);
+        let method = frame.method().and_then(text);
         let kind = match method.as_deref() {
             Some("initialize") => Kind::Initialize,
             Some("notifications/initialized") => Kind::Initialized,
             Some("notifications/cancelled") => {
-                let key = super::super::from_client::cancelled_key(&mut frames, frame.params);
+                let key = super::super::from_client::cancelled_key(&mut frames, frame.params());
                 Kind::Cancelled(key)
             }
             _ => Kind::Other,
         };
-        let id = method.as_ref().and(frame.id);
+        let id = method.as_ref().and(frame.id());
         let id = id.and_then(|raw| Some((raw.to_vec(), Key::parse(raw)?)));
         let older = self.version.borrow().is_some() || kind == Kind::Initialize;
         let newer = match (older, &id) {
@@ -299,7 +299,7 @@ impl Bridge {
     fn answer_error(&self, id: &[u8], why: &str) {
         let why = format!("the server {why}");
         self.out
-            .push(&denial::error(id, INTERNAL_ERROR, &why, None));
+            .push(&jsonrpc::error(id, INTERNAL_ERROR, &why, None));
     }
 
     async fn say_goodbye(&self) {

@@ -1,10 +1,10 @@
 //! One request and what comes back, and the stream of what a server says by itself.
 
-use super::super::id::Key;
-use super::super::log::{note, visible};
 use super::bridge::{Bridge, Kind, Shape};
 use super::pieces::Pieces;
 use super::sse::EventReader;
+use bouncer_mcp::id::Key;
+use bouncer_system::log::{note, visible};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
@@ -205,7 +205,7 @@ impl Bridge {
     async fn pass_newer(&self, line: &[u8], key: &Key, shape: &Shape) -> bool {
         if shape.lists {
             let mut frames = self.frames.borrow_mut();
-            if let Some(result) = frames.read(line).ok().and_then(|frame| frame.result) {
+            if let Some(result) = frames.read(line).ok().and_then(|frame| frame.result()) {
                 self.repeats.borrow_mut().note(result);
             }
         }
@@ -299,10 +299,10 @@ impl Bridge {
         let answers = {
             let mut frames = self.frames.borrow_mut();
             match (frames.read(line), key) {
-                (Ok(frame), Some(key)) if frame.method.is_none() => {
-                    let ours = frame.id.and_then(Key::parse).as_ref() == Some(key);
+                (Ok(frame), Some(key)) if frame.method().is_none() => {
+                    let ours = frame.id().and_then(Key::parse).as_ref() == Some(key);
                     if ours && introduces {
-                        self.note_version(frame.result);
+                        self.note_version(frame.result());
                     }
                     ours
                 }

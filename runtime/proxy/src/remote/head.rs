@@ -4,10 +4,10 @@
 //! Towards servers they are made of the body itself, so the two always agree. What agents say
 //! is held against the body.
 
-use super::super::era::{TASK_METHODS, VERSION_META};
-use super::super::frame::{FrameReader, text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bouncer_mcp::frame::{FrameReader, text};
+use bouncer_mcp::version::{TASK_METHODS, VERSION_META};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
@@ -38,8 +38,8 @@ pub(super) fn head(
     repeats: &Repeats,
 ) -> Option<Result<(HeaderValue, Head), &'static str>> {
     let frame = frames.read(line).ok()?;
-    let method = text(frame.method?)?;
-    let params = frame.params?;
+    let method = text(frame.method()?)?;
+    let params = frame.params()?;
     let [meta, name, uri, task, arguments] = frames
         .members(params, ["_meta", "name", "uri", "taskId", "arguments"])
         .ok()?;

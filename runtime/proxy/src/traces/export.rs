@@ -1,8 +1,8 @@
 //! The thread that takes spans to the collector, many at once.
 
-use super::super::log::{note, visible};
 use super::super::remote::HttpServer;
 use super::{Message, Span, otlp};
+use bouncer_system::log::{note, visible};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 

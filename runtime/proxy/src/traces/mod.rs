@@ -9,9 +9,10 @@
 mod export;
 mod otlp;
 
-use super::frame::{FrameReader, text};
 use super::remote::HttpServer;
 use bouncer_audit::{Entry, Outcome};
+use bouncer_mcp::frame::{FrameReader, text};
+use bouncer_system::random;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -119,7 +120,7 @@ impl Traces {
             return;
         }
         let (mut trace, mut span) = ([0; 16], [0; 8]);
-        if getrandom::fill(&mut trace).is_err() || getrandom::fill(&mut span).is_err() {
+        if random::fill(&mut trace).is_err() || random::fill(&mut span).is_err() {
             return;
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -150,7 +151,7 @@ impl Traces {
 /// The trace that a call says it belongs to, as W3C's `traceparent` in its `_meta`.
 fn parent(message: &[u8]) -> Option<Parent> {
     let mut frames = FrameReader::new(message.len().max(1));
-    let params = frames.read(message).ok()?.params?;
+    let params = frames.read(message).ok()?.params()?;
     let [meta] = frames.members(params, ["_meta"]).ok()?;
     let [given] = frames.members(meta?, ["traceparent"]).ok()?;
     traceparent(&text(given?)?)

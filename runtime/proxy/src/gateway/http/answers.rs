@@ -1,7 +1,7 @@
 //! HTTP answers, and what all of them have in common.
 
-use super::super::super::denial;
 use super::stream::{Receiver, Reply};
+use bouncer_mcp::jsonrpc;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue,
@@ -47,7 +47,7 @@ struct Unlogged(String);
 
 /// A JSON-RPC error for what goes no further; `id` as it was spelled, if it is known.
 pub(super) fn error(status: StatusCode, id: Option<&[u8]>, code: i32, why: &str) -> Answer {
-    let body = denial::error(id.unwrap_or(b"null"), code, why, None);
+    let body = jsonrpc::error(id.unwrap_or(b"null"), code, why, None);
     refusal(status, body, why)
 }
 

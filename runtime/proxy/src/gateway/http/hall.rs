@@ -1,11 +1,9 @@
 //! All conversations: who has which, how many there may be, and when they end.
 
 use super::super::super::board::Board;
-use super::super::super::id;
 use super::super::super::interpreter::Order;
 use super::super::super::judging::unreadable;
 use super::super::super::link::{Endpoint, Reach};
-use super::super::super::log::{note, quoted, visible};
 use super::super::super::mediator::{Office, Settings};
 use super::super::super::metrics::Metrics;
 use super::super::super::reload::{Change, Changes, Watcher, changes};
@@ -19,6 +17,8 @@ use crate::conversation_id;
 use bouncer_audit::Audit;
 use bouncer_engine::tools::Lock;
 use bouncer_plan::Plan;
+use bouncer_system::log::{note, quoted, visible};
+use bouncer_system::random;
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -137,7 +137,7 @@ impl Hall {
 
     /// Opens a conversation; its key is nobody's but the client's.
     pub(super) fn open(&self, principal: &str) -> Result<(String, Rc<Seat>), NoSeat> {
-        let key = id::secret().map_err(|error| failed(&error.to_string()))?;
+        let key = random::secret().map_err(|error| failed(&error.to_string()))?;
         let seat = self.open_as(principal, key.clone(), None)?;
         Ok((key, seat))
     }

@@ -1,10 +1,7 @@
 //! What clients ask of the endpoint: messages (POST), the stream of all that belongs to
 //! no request (GET), and the end of a session (DELETE).
 
-use super::super::super::denial::{INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR};
 use super::super::super::envelope::{FromClient, Id, classify};
-use super::super::super::frame::FrameReader;
-use super::super::super::id::Key;
 use super::super::from_client::progress_token;
 use super::super::hello::VERSIONS;
 use super::answers::{self, Answer};
@@ -14,6 +11,9 @@ use super::modern::MODERN;
 use super::seat::Seat;
 use super::stateless::{self, Asked};
 use super::stream::Ticket;
+use bouncer_mcp::frame::FrameReader;
+use bouncer_mcp::id::Key;
+use bouncer_mcp::jsonrpc::{INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR};
 use bouncer_reader::json::{Limits as JsonLimits, Scratch, validate_object};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
@@ -327,7 +327,7 @@ async fn body_line(
 }
 
 fn token(frames: &mut FrameReader, line: &[u8]) -> Option<Key> {
-    let params = frames.read(line).ok()?.params?;
+    let params = frames.read(line).ok()?.params()?;
     let [meta] = frames.members(params, ["_meta"]).ok()?;
     Key::parse(progress_token(frames, meta).ok()??)
 }
@@ -370,7 +370,7 @@ async fn begin(hall: &Rc<Hall>, principal: &str, line: &[u8], id: Option<&Id<'_>
     let introduced = message.as_ref().is_some_and(|message| {
         let mut frames = FrameReader::new(hall.settings.max_message.saturating_mul(3));
         let frame = frames.read(&message.line);
-        frame.is_ok_and(|frame| frame.result.is_some())
+        frame.is_ok_and(|frame| frame.result().is_some())
     });
     let Some(message) = message else {
         let why = "the conversation ended before it began";

@@ -4,16 +4,16 @@
 //! Behind it stands a gateway as for a client on standard streams: it reads lines and
 //! writes lines. Here lines become answers to the requests that they belong to.
 
-use super::super::super::denial;
-use super::super::super::frame::{FrameReader, text};
-use super::super::super::id::Key;
 use super::super::super::line::{Line, LineReader};
-use super::super::super::log::note;
 use super::super::super::outbox::Outbox;
 use super::super::front::Abouts;
 use super::super::routes::number;
 use super::modern::Modern;
 use super::stream::{self, Receiver, Sender};
+use bouncer_mcp::frame::{FrameReader, text};
+use bouncer_mcp::id::Key;
+use bouncer_mcp::jsonrpc;
+use bouncer_system::log::note;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
@@ -223,13 +223,13 @@ impl Seat {
             self.touch();
             return self.settled.notify_one();
         }
-        let Some(method) = frame.method.and_then(text) else {
-            if let Some(key) = frame.id.and_then(Key::parse) {
+        let Some(method) = frame.method().and_then(text) else {
+            if let Some(key) = frame.id().and_then(Key::parse) {
                 self.answer(&key, line);
             }
             return;
         };
-        let token = match (method.as_str(), frame.params) {
+        let token = match (method.as_str(), frame.params()) {
             ("notifications/progress", Some(params)) => {
                 let token = frames.members(params, ["progressToken"]).ok();
                 token.and_then(|[token]| Key::parse(token?))
@@ -240,17 +240,17 @@ impl Seat {
             method.ends_with("/list_changed") || method == "notifications/resources/updated";
         // Not in the answer to another request: who reads a question there takes it for one
         // about that.
-        let about = frame.id.and_then(number);
+        let about = frame.id().and_then(number);
         let about = about.and_then(|id| self.abouts.borrow_mut().remove(&id));
         let about = about.map(|about| about.key);
         let rest =
             self.streams
                 .borrow_mut()
                 .spread(line, (about.as_ref(), token.as_ref()), unrelated);
-        if let (Err(Unheard), Some(id)) = (rest, frame.id) {
+        if let (Err(Unheard), Some(id)) = (rest, frame.id()) {
             // Whoever asked must not wait for ever.
             let why = "the client does not listen to requests";
-            self.said.push(&denial::error(id, UNHEARD, why, None));
+            self.said.push(&jsonrpc::error(id, UNHEARD, why, None));
         }
     }
 

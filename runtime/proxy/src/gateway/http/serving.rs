@@ -1,9 +1,9 @@
 //! Connections: how many, how long they may take, and how they end.
 
-use super::super::super::log::note;
 use super::hall::Hall;
 use super::requests::handle;
 use super::tls::Tls;
+use bouncer_system::log::note;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};

@@ -1,9 +1,6 @@
 //! Requests of clients that have no sessions.
 
-use super::super::super::denial::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
 use super::super::super::envelope::{FromClient, Id};
-use super::super::super::era::{MISSING_CAPABILITY, TASK_METHODS, TASKS};
-use super::super::super::frame::{FrameReader, text};
 use super::super::hello::VERSIONS;
 use super::super::splice::member;
 use super::answers::{self, Answer};
@@ -15,6 +12,9 @@ use super::modern::{
 use super::requests::{SOON, Stop, no_seat};
 use super::seat::Seat;
 use super::stream::Receiver;
+use bouncer_mcp::frame::{FrameReader, text};
+use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
+use bouncer_mcp::version::{MISSING_CAPABILITY, TASK_METHODS, TASKS};
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
 use serde_json::value::RawValue;
@@ -42,7 +42,10 @@ pub(super) async fn post(
 ) -> Stop<Answer> {
     let (id, method, params) = match message {
         FromClient::Call { id: Some(id), .. } => {
-            let params = frames.read(asked.line).ok().and_then(|frame| frame.params);
+            let params = frames
+                .read(asked.line)
+                .ok()
+                .and_then(|frame| frame.params());
             (id, "tools/call", params)
         }
         FromClient::Request {
@@ -102,7 +105,7 @@ pub(super) async fn post(
 fn turned_away(id: &Id<'_>, wrong: &Wrong) -> Answer {
     let data = (wrong.code == UNSUPPORTED_VERSION)
         .then(|| json!({"supported": spoken(), "requested": wrong.version}));
-    let body = denial::error(id.raw, wrong.code, &wrong.why, data);
+    let body = jsonrpc::error(id.raw, wrong.code, &wrong.why, data);
     answers::refusal(StatusCode::BAD_REQUEST, body, &wrong.why)
 }
 
@@ -110,7 +113,7 @@ fn turned_away(id: &Id<'_>, wrong: &Wrong) -> Answer {
 fn without_tasks(id: &Id<'_>) -> Answer {
     let why = format!("the request needs the capability `{TASKS}` among its `extensions`");
     let data = json!({"requiredCapabilities": {"extensions": {TASKS: {}}}});
-    let body = denial::error(id.raw, MISSING_CAPABILITY, &why, Some(data));
+    let body = jsonrpc::error(id.raw, MISSING_CAPABILITY, &why, Some(data));
     answers::refusal(StatusCode::BAD_REQUEST, body, &why)
 }
 
@@ -358,7 +361,7 @@ async fn wait(frames: &mut FrameReader, mut receiver: Receiver, id: &Id<'_>) -> 
 
 /// An answer that was kept, under the id of the request that fetches it.
 fn respelled(frames: &mut FrameReader, line: &[u8], id: &Id<'_>) -> Answer {
-    let old = frames.read(line).ok().and_then(|frame| frame.id);
+    let old = frames.read(line).ok().and_then(|frame| frame.id());
     let line = old.and_then(|old| respell(line, old, None, id.raw, None));
     let line = line.unwrap_or_default();
     answers::json(status(frames, &line), line)
@@ -366,7 +369,7 @@ fn respelled(frames: &mut FrameReader, line: &[u8], id: &Id<'_>) -> Answer {
 
 /// Some errors have a status of their own.
 fn status(frames: &mut FrameReader, line: &[u8]) -> StatusCode {
-    let error = frames.read(line).ok().and_then(|frame| frame.error);
+    let error = frames.read(line).ok().and_then(|frame| frame.error());
     let code = error.and_then(|error| frames.members(error, ["code"]).ok()?[0]);
     match code.and_then(|code| serde_json::from_slice(code).ok()) {
         Some(METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
@@ -383,6 +386,6 @@ pub(super) fn is_modern(frames: &mut FrameReader, headers: &HeaderMap, line: &[u
         || frames
             .read(line)
             .ok()
-            .and_then(|frame| frame.method.and_then(text))
+            .and_then(|frame| frame.method().and_then(text))
             .is_some_and(|method| method == "server/discover")
 }

@@ -18,8 +18,8 @@ pub(super) use real::Tls;
 
 #[cfg(feature = "tls")]
 mod real {
-    use super::super::super::super::log::{note, visible};
     use super::TlsFiles;
+    use bouncer_system::log::{note, visible};
     use rustls::ServerConfig;
     use rustls::pki_types::pem::PemObject;
     use rustls::pki_types::{CertificateDer, PrivateKeyDer};

@@ -10,7 +10,7 @@ mod serving;
 
 use super::http::guard::Guard;
 use super::http::tokens::Tokens;
-use crate::id;
+use bouncer_system::random;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::io;
@@ -73,7 +73,7 @@ impl Page {
                 to reach it from elsewhere, forward the port with `ssh -L`, or put a proxy with TLS on this machine and name it with `--ui-host`";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
-        let token = id::secret().map_err(|error| io::Error::other(error.to_string()))?;
+        let token = random::secret().map_err(|error| io::Error::other(error.to_string()))?;
         let digest: String = Sha256::digest(token.as_bytes())
             .iter()
             .map(|byte| format!("{byte:02x}"))

@@ -3,7 +3,7 @@
 use super::answers::{self, Answer};
 use super::{Door, Said, Site};
 use crate::gateway::http::guard::only;
-use crate::log::note;
+use bouncer_system::log::note;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderName, ORIGIN};

@@ -12,7 +12,7 @@ mod routing;
 
 pub(super) use routing::{EXTENSION, Heading, related};
 
-use super::super::id;
+use bouncer_system::random;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
@@ -125,7 +125,7 @@ impl Tasks {
         }
         self.last += 1;
         let number = self.last;
-        let shown = format!("{name}__{}", id::unguessable());
+        let shown = format!("{name}__{}", random::unguessable());
         self.shown.insert(shown.clone(), number);
         self.own.insert((server, own.to_owned()), number);
         if let Some((call, _)) = &token {

@@ -1,19 +1,19 @@
 //! Requests about tasks, and what is said with regard to one: which server it is for, and
 //! the id that the other side knows.
 
-use super::super::super::denial::{INTERNAL_ERROR, INVALID_PARAMS};
 use super::super::super::envelope::{Id, PassThrough};
-use super::super::super::era::{
-    CAPABILITIES_META, MODERN, RELATED_TASK_META, TASK, TASK_METHODS, VERSIONS, has_tasks,
-};
-use super::super::super::frame::{Frame, FrameReader, Unreadable, text};
-use super::super::super::log::quoted;
 use super::super::super::session::Judge;
 use super::super::from_client::METHOD_NOT_FOUND;
 use super::super::front::{Front, Member};
 use super::super::routes::Request;
 use super::super::splice::{Edit, member};
 use super::{Task, Tasked};
+use bouncer_mcp::frame::{Frame, FrameReader, Unreadable, text};
+use bouncer_mcp::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS};
+use bouncer_mcp::version::{
+    CAPABILITIES_META, MODERN, RELATED_TASK_META, TASK, TASK_METHODS, VERSIONS, has_tasks,
+};
+use bouncer_system::log::quoted;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -228,7 +228,7 @@ impl<J: Judge + 'static> Front<J> {
         frame: &Frame<'a>,
     ) -> Result<Vec<Edit<'a>>, String> {
         let wanted = request.tasked != Tasked::No;
-        let result = frame.result.filter(|result| result.starts_with(b"{"));
+        let result = frame.result().filter(|result| result.starts_with(b"{"));
         let Some(result) = result.filter(|_| wanted || !self.tasks.borrow().is_empty()) else {
             return Ok(Vec::new());
         };

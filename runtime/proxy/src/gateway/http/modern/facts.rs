@@ -4,14 +4,14 @@
 //! Who only reads the headers, as balancers and filters do, must not be told anything
 //! else than who reads the body.
 
-use super::super::super::super::denial::INVALID_PARAMS;
-use super::super::super::super::era::{
+use super::super::guard::only;
+use crate::remote::{Repeats, decoded};
+use bouncer_mcp::frame::{FrameReader, text};
+use bouncer_mcp::jsonrpc::INVALID_PARAMS;
+use bouncer_mcp::version::{
     CAPABILITIES_META, CLIENT_META, HEADER_MISMATCH, LEVEL_META, MODERN, ROUNDS, TASK_ABLE,
     TASK_METHODS, UNSUPPORTED_VERSION, VERSION_META, has_tasks,
 };
-use super::super::super::super::frame::{FrameReader, text};
-use super::super::guard::only;
-use crate::remote::{Repeats, decoded};
 use hyper::header::{HeaderMap, HeaderName};
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ fn wrong<T>(code: i32, why: impl Into<String>) -> Result<T, Wrong> {
 
 /// The version that a message names in its `_meta`, if it does.
 pub(in super::super) fn version(frames: &mut FrameReader, line: &[u8]) -> Option<String> {
-    let params = frames.read(line).ok()?.params?;
+    let params = frames.read(line).ok()?.params()?;
     let [meta] = frames.members(params, ["_meta"]).ok()?;
     let [version] = frames.members(meta?, [VERSION_META]).ok()?;
     text(version?)

@@ -8,13 +8,13 @@ mod facts;
 mod results;
 mod rounds;
 
-pub(super) use super::super::super::era::{MODERN, UNSUPPORTED_VERSION};
+pub(super) use bouncer_mcp::version::{MODERN, UNSUPPORTED_VERSION};
 pub(super) use facts::{Facts, Wrong, repeats_agree, version};
 pub(super) use results::discovered;
 pub(super) use rounds::{Again, Modern, Refusal};
 
-use super::super::super::frame::FrameReader;
 use super::super::splice::splice;
+use bouncer_mcp::frame::FrameReader;
 
 /// A message with other parts: its id, and its progress token, if it has one; and without
 /// one that is to go.

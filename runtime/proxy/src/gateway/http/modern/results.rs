@@ -1,10 +1,10 @@
 //! What results of the protocol without sessions have that earlier ones do not.
 
-use super::super::super::super::denial;
-use super::super::super::super::era::{COMPLETE, TASK};
-use super::super::super::super::frame::{FrameReader, text};
 use super::facts::Facts;
 use crate::gateway::splice::splice;
+use bouncer_mcp::frame::{FrameReader, text};
+use bouncer_mcp::jsonrpc;
+use bouncer_mcp::version::{COMPLETE, TASK};
 use serde_json::{Value, json};
 
 /// An answer, with the id that the client knows, and what a result has to say of itself.
@@ -16,8 +16,8 @@ pub(super) fn answer(
     takes_task: bool,
 ) -> Option<Vec<u8>> {
     let frame = frames.read(line).ok()?;
-    let raw_id = frame.id?;
-    let Some(result) = frame.result else {
+    let raw_id = frame.id()?;
+    let Some(result) = frame.result() else {
         return splice(line, vec![(raw_id, id.to_vec())]);
     };
     let [kind] = frames.members(result, ["resultType"]).unwrap_or_default();
@@ -29,7 +29,7 @@ pub(super) fn answer(
     if kind.is_some_and(|kind| !known(kind)) {
         // What servers ask for comes as requests of theirs, never as a result.
         let why = "the server's answer is of a kind that is not known";
-        return Some(denial::error(id, denial::INTERNAL_ERROR, why, None));
+        return Some(jsonrpc::error(id, jsonrpc::INTERNAL_ERROR, why, None));
     }
     let mut edits = vec![(raw_id, id.to_vec())];
     if facts.is_cacheable() {

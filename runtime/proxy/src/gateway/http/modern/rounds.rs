@@ -4,9 +4,6 @@
 //! the client is given is a secret name for it, good for one reply by the same principal
 //! to the same request, and not for long.
 
-use super::super::super::super::denial;
-use super::super::super::super::frame::{Frame, FrameReader, text};
-use super::super::super::super::id::{self, Key};
 use super::super::seat::Seat;
 use super::super::stream::{self, Receiver, Sender};
 use super::facts::Facts;
@@ -15,6 +12,10 @@ use crate::gateway::front::{About, Abouts};
 use crate::gateway::routes::number;
 use crate::gateway::splice::splice;
 use crate::remote::Repeats;
+use bouncer_mcp::frame::{Frame, FrameReader, text};
+use bouncer_mcp::id::Key;
+use bouncer_mcp::jsonrpc;
+use bouncer_system::random;
 use serde_json::{Map, Value, json};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -274,7 +275,7 @@ impl Modern {
         key: Key,
         questions: Vec<Question>,
     ) -> Option<Vec<u8>> {
-        let state = id::secret().ok();
+        let state = random::secret().ok();
         let state = state.filter(|_| self.parked.borrow().len() < MAX_PARKED);
         let Some(state) = state else {
             decline(seat, &questions);
@@ -378,13 +379,13 @@ impl Modern {
         frame: &Frame<'_>,
         line: &[u8],
     ) {
-        match (frame.method.and_then(text), frame.id) {
+        match (frame.method().and_then(text), frame.id()) {
             (None, Some(id)) => {
                 if let Some(key) = Key::parse(id) {
                     self.on_answer(frames, &key, line);
                 }
             }
-            (Some(method), Some(id)) => self.on_question(seat, &method, frame.params, id),
+            (Some(method), Some(id)) => self.on_question(seat, &method, frame.params(), id),
             (Some(method), None) => self.on_notification(frames, frame, &method, line),
             (None, None) => {}
         }
@@ -400,7 +401,7 @@ impl Modern {
             return;
         };
         if open.facts.method == "tools/list"
-            && let Some(result) = frames.read(&answer).ok().and_then(|frame| frame.result)
+            && let Some(result) = frames.read(&answer).ok().and_then(|frame| frame.result())
         {
             self.repeats.borrow_mut().note(result);
         }
@@ -522,7 +523,7 @@ impl Modern {
     ) {
         let mut member = |name| {
             frame
-                .params
+                .params()
                 .and_then(|p| frames.members(p, [name]).ok()?[0])
         };
         match method {
@@ -586,6 +587,6 @@ fn decline(seat: &Seat, questions: &[Question]) {
     for (_, asker, _) in questions {
         let why = "the client does not reply";
         seat.said
-            .push(&denial::error(asker, METHOD_NOT_FOUND, why, None));
+            .push(&jsonrpc::error(asker, METHOD_NOT_FOUND, why, None));
     }
 }

@@ -16,7 +16,7 @@ static SILENT: AtomicBool = AtomicBool::new(false);
 static START: OnceLock<Instant> = OnceLock::new();
 
 /// Writes one line. Text from outside has to be escaped by the caller.
-pub(super) fn note(message: fmt::Arguments<'_>) {
+pub fn note(message: fmt::Arguments<'_>) {
     let seconds = START.get_or_init(Instant::now).elapsed().as_secs();
     let allowed = MAX_NOTES + seconds / SECONDS_PER_NOTE;
     let last = if NOTES.fetch_add(1, Ordering::Relaxed) < allowed {
@@ -35,7 +35,7 @@ pub(super) fn note(message: fmt::Arguments<'_>) {
 
 /// Text from outside for a human: quoted, on one line, with every character that
 /// could forge or hide text written as an escape. Cut after `max` characters.
-pub(super) fn quoted(text: &str, max: usize) -> String {
+pub fn quoted(text: &str, max: usize) -> String {
     let mut out = String::from("\"");
     for (index, c) in text.chars().enumerate() {
         if index == max {
@@ -53,7 +53,7 @@ pub(super) fn quoted(text: &str, max: usize) -> String {
 
 /// Like [`quoted`], but neither quoted nor cut, and without escaping quotes: for text
 /// that quotes what comes from outside already.
-pub(super) fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         push_visible(c, &mut out);

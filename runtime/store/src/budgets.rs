@@ -6,8 +6,8 @@
 //! elsewhere.
 
 use super::approvals::{identity, write_ahead};
-use super::log::{note, visible};
 use bouncer_engine::gate::{Tallied, Tally};
+use bouncer_system::log::{note, visible};
 use bouncer_system::moment::Moment;
 use bouncer_system::private::{private_directory, private_file};
 use rusqlite::{

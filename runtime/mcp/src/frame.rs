@@ -1,6 +1,5 @@
 //! One line as a JSON-RPC message, read strictly: shared by both directions.
 
-use bouncer_engine::gate::CallMessage;
 use bouncer_reader::json::{Limits, Malformed, Nested, Scratch, members, members_within};
 use std::fmt;
 
@@ -9,22 +8,92 @@ const MAX_DEPTH: usize = 128;
 /// The longest id, in bytes of its spelling. Ids are kept while a request is open.
 const MAX_ID: usize = 1024;
 
-/// The members of a message that routing needs, as raw JSON.
+/// One message, strictly read: its bytes, and the members that routing and judging need as
+/// raw JSON.
+///
+/// Only [`FrameReader::read`] makes one, and nothing changes it afterwards: whoever judges
+/// what [`Frame::call`] says and forwards [`Frame::line`] speaks of the same bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame<'a> {
-    pub id: Option<&'a [u8]>,
-    pub method: Option<&'a [u8]>,
-    pub params: Option<&'a [u8]>,
-    pub result: Option<&'a [u8]>,
-    pub error: Option<&'a [u8]>,
-    /// The members of `params` that a call has, if there are `params`: read in the same pass,
-    /// and an error only where the message is a call.
-    pub call: Option<Result<[Option<&'a [u8]>; 3], Malformed>>,
+pub struct Frame<'a> {
+    line: &'a [u8],
+    id: Option<&'a [u8]>,
+    method: Option<&'a [u8]>,
+    params: Option<&'a [u8]>,
+    result: Option<&'a [u8]>,
+    error: Option<&'a [u8]>,
+    call: Option<Result<[Option<&'a [u8]>; 3], Malformed>>,
+}
+
+/// The members of the `params` of a `tools/call`.
+const CALL_PARAMS: [&str; 3] = ["name", "arguments", "task"];
+
+/// What the `params` of a message say, taken as those of a `tools/call`: raw JSON.
+#[derive(Clone, Copy, Debug)]
+pub struct CallParams<'a> {
+    /// The tool.
+    pub name: Option<&'a [u8]>,
+    /// Its arguments.
+    pub arguments: Option<&'a [u8]>,
+    /// What the client wants to know of the task that the call becomes.
+    pub task: Option<&'a [u8]>,
+}
+
+impl<'a> Frame<'a> {
+    /// The whole line, as it was read.
+    #[must_use]
+    pub const fn line(&self) -> &'a [u8] {
+        self.line
+    }
+
+    /// The id.
+    #[must_use]
+    pub const fn id(&self) -> Option<&'a [u8]> {
+        self.id
+    }
+
+    /// The method.
+    #[must_use]
+    pub const fn method(&self) -> Option<&'a [u8]> {
+        self.method
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub const fn params(&self) -> Option<&'a [u8]> {
+        self.params
+    }
+
+    /// The result.
+    #[must_use]
+    pub const fn result(&self) -> Option<&'a [u8]> {
+        self.result
+    }
+
+    /// The error.
+    #[must_use]
+    pub const fn error(&self) -> Option<&'a [u8]> {
+        self.error
+    }
+
+    /// What `params` say, if the message is a `tools/call`: they were read in the same pass.
+    /// `None` where there are no `params`.
+    ///
+    /// # Errors
+    /// If `params` cannot be read as one object that every reader takes alike.
+    pub fn call(&self) -> Option<Result<CallParams<'a>, Malformed>> {
+        self.call.map(|read| {
+            read.map(|[name, arguments, task]| CallParams {
+                name,
+                arguments,
+                task,
+            })
+        })
+    }
 }
 
 /// Why a line is not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unreadable {
+pub enum Unreadable {
     /// See the reader.
     Malformed(Malformed),
     /// A carriage return inside the line: readers that end lines at one would see
@@ -52,14 +121,14 @@ impl fmt::Display for Unreadable {
 
 /// Reads lines. Keeps the scratch memory of the strict reader.
 #[derive(Debug)]
-pub(super) struct FrameReader {
+pub struct FrameReader {
     limits: Limits,
     scratch: Scratch,
 }
 
 impl FrameReader {
     /// For lines of at most `max_bytes`.
-    pub(super) fn new(max_bytes: usize) -> Self {
+    pub fn new(max_bytes: usize) -> Self {
         let limits = Limits {
             max_bytes,
             max_depth: MAX_DEPTH,
@@ -71,7 +140,7 @@ impl FrameReader {
     }
 
     /// Reads one line that holds one object.
-    pub(super) fn read<'a>(&mut self, line: &'a [u8]) -> Result<Frame<'a>, Unreadable> {
+    pub fn read<'a>(&mut self, line: &'a [u8]) -> Result<Frame<'a>, Unreadable> {
         if has_inner_return(line) {
             return Err(Unreadable::CarriageReturn);
         }
@@ -79,7 +148,7 @@ impl FrameReader {
             line,
             ["params", "id", "method", "result", "error"],
             0,
-            CallMessage::PARAMS,
+            CALL_PARAMS,
             &self.limits,
             &mut self.scratch,
         )
@@ -89,6 +158,7 @@ impl FrameReader {
             return Err(Unreadable::Id);
         }
         Ok(Frame {
+            line,
             id,
             method,
             params,
@@ -99,7 +169,7 @@ impl FrameReader {
     }
 
     /// The named members of a strictly read object.
-    pub(super) fn members<'a, const N: usize>(
+    pub fn members<'a, const N: usize>(
         &mut self,
         object: &'a [u8],
         names: [&str; N],
@@ -109,17 +179,17 @@ impl FrameReader {
 }
 
 /// A raw JSON string, decoded. `None` for any other value.
-pub(super) fn text(raw: &[u8]) -> Option<String> {
+pub fn text(raw: &[u8]) -> Option<String> {
     serde_json::from_slice(raw).ok()
 }
 
 /// Whether there is nothing in the line.
-pub(super) fn is_blank(line: &[u8]) -> bool {
+pub fn is_blank(line: &[u8]) -> bool {
     line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
 }
 
 /// Whether the line's first character opens an array: a batch.
-pub(super) fn is_batch(line: &[u8]) -> bool {
+pub fn is_batch(line: &[u8]) -> bool {
     line.iter()
         .find(|byte| !matches!(byte, b' ' | b'\t' | b'\r'))
         == Some(&b'[')
@@ -134,7 +204,7 @@ fn has_inner_return(line: &[u8]) -> bool {
 /// The values of all members `id` at the top of something that may not even be JSON,
 /// so that whoever waits for an answer can be told. Strings and numbers only, each
 /// well-formed by itself. Linear, without recursion.
-pub(super) fn ids_of_garbage(line: &[u8]) -> Vec<&[u8]> {
+pub fn ids_of_garbage(line: &[u8]) -> Vec<&[u8]> {
     let mut found = Vec::new();
     let mut depth = 0_usize;
     let mut rest = line;
@@ -155,7 +225,7 @@ pub(super) fn ids_of_garbage(line: &[u8]) -> Vec<&[u8]> {
                     Some((b':', value)) if depth == 1 && string == br#""id""# => {
                         let value = skip_space(value);
                         let (id, tail) = value.split_at(scalar_len(value));
-                        if id.len() <= MAX_ID && super::id::Key::parse(id).is_some() {
+                        if id.len() <= MAX_ID && crate::id::Key::parse(id).is_some() {
                             found.push(id);
                         }
                         tail

@@ -1,10 +1,10 @@
 //! The store itself: one short transaction for every change.
 
-use super::super::log::{note, visible};
 use super::error::{DecideError, StoreError};
 use super::moments;
 use super::opened::Opened;
 use super::record::{Key, LASTING, Record, Request, Status, Subject};
+use bouncer_system::log::{note, visible};
 use bouncer_system::moment::Moment;
 use rusqlite::{OptionalExtension, Params, Row, Transaction, params};
 use std::cell::{Ref, RefCell};

@@ -5,7 +5,7 @@
 
 /// An id's value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Key {
+pub enum Key {
     /// A string, decoded.
     Text(String),
     /// A whole number within 128 bits.
@@ -17,7 +17,7 @@ pub(super) enum Key {
 impl Key {
     /// The value of `raw`, one strictly read JSON value. `None` if it is neither a
     /// string nor a number.
-    pub(super) fn parse(raw: &[u8]) -> Option<Self> {
+    pub fn parse(raw: &[u8]) -> Option<Self> {
         match raw.first()? {
             b'"' => serde_json::from_slice(raw).ok().map(Self::Text),
             b'-' | b'0'..=b'9' => {
@@ -38,26 +38,6 @@ impl Key {
     }
 }
 
-/// An unguessable prefix for ids or names of this process: 32 hex digits. The
-/// standard library's hash keys come from the system's source of randomness.
-pub(super) fn unguessable() -> String {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    let part = || RandomState::new().build_hasher().finish();
-    // The keys of one thread are drawn once and then counted up, but the two hashes
-    // stay unpredictable to whoever does not know the 128-bit key.
-    format!("{:016x}{:016x}", part(), part())
-}
-
-/// A secret that only its bearer knows: 64 hex digits from the system's generator.
-///
-/// # Errors
-/// If the system has no randomness to give.
-pub(super) fn secret() -> Result<String, getrandom::Error> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,11 +56,5 @@ mod tests {
         for other in ["null", "true", "[1]", "{}", ""] {
             assert_eq!(key(other), None);
         }
-    }
-
-    #[test]
-    fn prefixes_differ() {
-        assert_ne!(unguessable(), unguessable());
-        assert_eq!(unguessable().len(), 32);
     }
 }
