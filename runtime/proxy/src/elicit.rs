@@ -3,11 +3,11 @@
 //! Knows what is asked and what counts as a yes; not what follows from it.
 
 use super::interpreter::{Questions, Related};
-use super::judging::{Case, Finding};
+use super::judging::Case;
 use super::mediator::Mediator;
-use super::session::{Approval, Judge};
+use super::session::Judge;
 use super::table::Waiting;
-use bouncer_engine::gate::CallMessage;
+use bouncer_engine::gate::{Approvable, CallMessage, VerdictRecord};
 use bouncer_system::log::{quoted, visible};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ const MAX_VALUE: usize = 2000;
 /// Characters of other texts.
 const MAX_TEXT: usize = 2000;
 
-/// What came of a question.
+/// What came of a unvouched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
     /// A clear yes.
@@ -42,32 +42,32 @@ pub(super) enum Reply {
     Cancelled,
 }
 
-/// The words of a question. `None` if it cannot be put so that a human sees what they
+/// The words of a unvouched. `None` if it cannot be put so that a human sees what they
 /// would approve.
 pub(super) fn message(
     server: Option<&str>,
     call: &CallMessage<'_>,
-    asked: &Finding,
+    asked: &VerdictRecord,
 ) -> Option<String> {
     let mut text = format!("Tool {}", quoted(call.tool(), 200));
     if let Some(server) = server {
         text.push_str(&format!(" of server {}", quoted(server, 200)));
     }
-    let holds_for = match &asked.approval {
-        Approval::Never => return None,
-        Approval::Destination(question) => {
-            if question.destination.chars().count() > MAX_DESTINATION {
+    let holds_for = match &asked.approvable {
+        Approvable::Never => return None,
+        Approvable::Destination(unvouched) => {
+            if unvouched.destination.chars().count() > MAX_DESTINATION {
                 return None;
             }
             text.push_str(&format!(
                 " wants to send data to a destination that nothing vouches for.\n\
                  Parameter: {}\nDestination: {}",
-                quoted(&question.param, 200),
-                quoted(&question.destination, MAX_DESTINATION)
+                quoted(&unvouched.param, 200),
+                quoted(&unvouched.destination, MAX_DESTINATION)
             ));
             "this destination, parameter and tool until the client ends"
         }
-        Approval::ThisCall => {
+        Approvable::ThisCall => {
             text.push_str(" is about to be called, and the policy wants a human to look at it.");
             push_arguments(call.arguments(), &mut text)?;
             "this one call"
@@ -199,20 +199,21 @@ impl<J: Judge> Mediator<J> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::session::Question;
+    use super::super::judging::own;
     use super::*;
+    use bouncer_engine::gate::Unvouched;
     use bouncer_mcp::frame::FrameReader;
 
-    fn ask(arguments: &str, approval: Approval) -> Option<String> {
+    fn ask(arguments: &str, approvable: Approvable<String>) -> Option<String> {
         let line = format!(
             r#"{{"method":"tools/call","params":{{"name":"x\ny","arguments":{arguments}}}}}"#
         );
         let mut reader = FrameReader::new(1 << 20);
         let call = CallMessage::parse(None, line.as_bytes(), &mut reader).unwrap();
-        let asked = Finding {
+        let asked = VerdictRecord {
             at: Some("p.yaml:1:1".to_owned()),
-            approval,
-            ..Finding::own("because\n`x`")
+            approvable,
+            ..own("because\n`x`")
         };
         message(Some("s"), &call, &asked)
     }
@@ -221,7 +222,7 @@ mod tests {
     fn a_name_cannot_forge_the_question() {
         let text = ask(
             "{}",
-            Approval::Destination(Question {
+            Approvable::Destination(Unvouched {
                 param: "to\nApproved: yes".to_owned(),
                 destination: "a@b\u{202e}\n".to_owned(),
             }),
@@ -231,7 +232,7 @@ mod tests {
         assert!(text.contains(r#"Destination: "a@b\u{202e}\u{a}""#));
         let text = ask(
             r#"{"k\n":"v\n","long":"LONG"}"#.replace("LONG", &"x".repeat(400)).as_str(),
-            Approval::ThisCall,
+            Approvable::ThisCall,
         )
         .unwrap();
         assert_eq!(text.lines().count(), 6, "{text}");
@@ -240,16 +241,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_shown_is_not_asked() {
-        let question = Question {
+        let unvouched = Unvouched {
             param: "to".to_owned(),
             destination: "x".repeat(1001),
         };
-        assert_eq!(ask("{}", Approval::Destination(question)), None);
+        assert_eq!(ask("{}", Approvable::Destination(unvouched)), None);
         let long = format!(r#"{{"cmd":"ls {}; rm -rf /"}}"#, " ".repeat(2000));
-        assert_eq!(ask(&long, Approval::ThisCall), None);
+        assert_eq!(ask(&long, Approvable::ThisCall), None);
         let many: Vec<String> = (0..41).map(|n| format!("\"a{n}\":1")).collect();
         assert_eq!(
-            ask(&format!("{{{}}}", many.join(",")), Approval::ThisCall),
+            ask(&format!("{{{}}}", many.join(",")), Approvable::ThisCall),
             None
         );
     }

@@ -5,10 +5,9 @@
 //! decision of the gate makes one.
 
 use bouncer_engine::gate::{
-    Approvable, Attempt, Call, Conversation, Gate, Grounds, Permit, Surveyed,
+    Attempt, Call, Conversation, Gate, ObservedPass, Permit, Surveyed, Unvouched, VerdictRecord,
 };
 use bouncer_engine::tools::{Lock, ToolDefinition};
-use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
 use bouncer_plan::{Corrupt, Plan};
 use serde_json::Value;
@@ -21,43 +20,20 @@ use std::time::Instant;
 /// have called long before.
 const BEFORE_MS: u64 = 1 << 40;
 
-/// A decision in words of its own, so that logs and answers can outlive the gate's borrow.
+/// A verdict that outlives the gate's borrow, and what lets the call through, if anything.
 #[derive(Debug)]
 pub(super) struct Judgement<'a> {
-    pub verdict: Verdict,
-    pub stage: Stage,
-    pub reason: String,
-    /// `file:line:column`.
-    pub at: Option<String>,
-    /// A stable word for machines.
-    pub code: &'static str,
-    /// The destination that it is about.
-    pub grounds: Option<Grounds>,
-    /// How much of what was read has been forgotten: see
-    /// [`bouncer_engine::provenance::Provenance::dropped`].
-    pub forgotten: u64,
-    /// How a human can lift an ask.
-    pub approval: Approval,
-    /// Only with [`Verdict::Allow`], or where the policy is only observed.
-    pub permit: Option<Permit<'a>>,
+    pub record: VerdictRecord,
+    pub pass: Option<Pass<'a>>,
 }
 
-/// How a human can lift an ask.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Approval {
-    /// Not at all.
-    Never,
-    /// By vouching for a destination, for the whole conversation.
-    Destination(Question),
-    /// By approving exactly this call, once.
-    ThisCall,
-}
-
-/// A destination to vouch for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Question {
-    pub param: String,
-    pub destination: String,
+/// What lets a call through.
+#[derive(Debug)]
+pub(super) enum Pass<'a> {
+    /// The policy allows it.
+    Permit(Permit<'a>),
+    /// The policy would stop it, but is only observed.
+    Observed(ObservedPass<'a>),
 }
 
 /// Judges the calls of one conversation and remembers what it has seen.
@@ -71,7 +47,7 @@ pub(super) trait Judge {
         then: impl FnOnce(Judgement<'_>) -> R,
     ) -> R;
     /// Remembers that a human vouched for a destination.
-    fn approve(&mut self, tool: &str, question: &Question);
+    fn approve(&mut self, tool: &str, unvouched: &Unvouched<String>);
     /// The first listing.
     fn pin(&mut self, tools: &[ToolDefinition]);
     /// A later listing.
@@ -216,36 +192,20 @@ impl Judge for Session {
         } = &mut *shared;
         let since = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let now = since.saturating_add(BEFORE_MS);
-        let forgotten = conversation.provenance().dropped();
         let decision = gate.decide(conversation, call, attempt, now);
-        then(Judgement {
-            verdict: decision.verdict(),
-            stage: decision.stage(),
-            reason: decision.reason(),
-            at: decision.position().map(|position| position.to_string()),
-            code: decision.code(),
-            grounds: decision.grounds(),
-            forgotten,
-            approval: match decision.approvable() {
-                Approvable::Never => Approval::Never,
-                Approvable::ThisCall => Approval::ThisCall,
-                Approvable::Destination(question) => Approval::Destination(Question {
-                    param: question.param.to_owned(),
-                    destination: question.destination.to_owned(),
-                }),
-            },
-            permit: if *observe {
-                decision.permit_observed()
-            } else {
-                decision.permit()
-            },
-        })
+        let record = decision.record();
+        let pass = match record.verdict {
+            Verdict::Allow => decision.permit().map(Pass::Permit),
+            Verdict::Ask | Verdict::Deny if *observe => decision.observed().map(Pass::Observed),
+            Verdict::Ask | Verdict::Deny => None,
+        };
+        then(Judgement { record, pass })
     }
 
-    fn approve(&mut self, tool: &str, question: &Question) {
+    fn approve(&mut self, tool: &str, unvouched: &Unvouched<String>) {
         let conversation = &mut self.shared.borrow_mut().conversation;
         let server = self.server.as_deref();
-        conversation.approve(server, tool, &question.param, &question.destination);
+        conversation.approve(server, tool, &unvouched.param, &unvouched.destination);
     }
 
     fn pin(&mut self, tools: &[ToolDefinition]) {

@@ -6,7 +6,7 @@
 
 use super::super::envelope::{FromClient, Id, PassThrough, classify};
 use super::super::from_client::cancelled_key;
-use super::super::judging::{Case, Finding};
+use super::super::judging::{Case, own};
 use super::super::line::{Line, LineReader};
 use super::super::session::Judge;
 use super::catalogue::Place;
@@ -144,8 +144,7 @@ impl<J: Judge + 'static> Front<J> {
             number: self.office.next_call(),
             received: Instant::now(),
         };
-        self.nobody
-            .block(&case, &Finding::own(why), Outcome::Blocked);
+        self.nobody.block(&case, &own(why), Outcome::Blocked);
     }
 
     /// Why a tool of that name cannot be called just now, if it may belong to a server

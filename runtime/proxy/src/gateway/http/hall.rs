@@ -2,7 +2,7 @@
 
 use super::super::super::board::Board;
 use super::super::super::interpreter::Order;
-use super::super::super::judging::unreadable;
+use super::super::super::judging::{malformed, unreadable};
 use super::super::super::link::{Endpoint, Reach};
 use super::super::super::mediator::{Office, Settings};
 use super::super::super::metrics::Metrics;
@@ -299,7 +299,8 @@ impl Hall {
         self.refused.set(self.refused.get() + 1);
         let why = format!("{why}; it came from {}", quoted(principal, 200));
         let judging = &mut *self.judging.borrow_mut();
-        let entry = unreadable(self.refused.get(), None, line, &why);
+        let record = malformed(&why);
+        let entry = unreadable(self.refused.get(), None, line, &record);
         let written = judging.audit.write(&entry);
         self.metrics.line(&entry, written.is_ok());
         if let Err(error) = written {
