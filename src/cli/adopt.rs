@@ -2,7 +2,7 @@
 
 use super::{BudgetOptions, PolicySource};
 use crate::clients::Client;
-use crate::hook::forms::Form;
+use bouncer_hook::forms::Form;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 

@@ -1,15 +1,18 @@
 //! `bouncer hook`: a decision before an agent's own tool runs, and a memory of what it
 //! returned.
 
-use crate::cli::HookArgs;
-use crate::hook::actions::{self, Action, Base};
-use crate::hook::budgets::Once;
-use crate::hook::forms::{self, Answer, Event, Phase};
-use crate::hook::store::{Attempt, Held, Store};
-use crate::hook::{SERVER, plans};
+use crate::cli::{HookArgs, Layers, PolicySource};
 use crate::output::{Failure, Outcome};
+use crate::source;
 use bouncer_audit::{Arguments, Audit, Entry, Outcome as Fate};
+use bouncer_compiler::{Input, Options, packs};
 use bouncer_engine::gate::{Attempt as Try, Call, Conversation, Decision, Gate, Grounds};
+use bouncer_hook::actions::{self, Action, Base};
+use bouncer_hook::budgets::Once;
+use bouncer_hook::forms::{self, Answer, Event, Phase};
+use bouncer_hook::store::{Attempt, Held, Store};
+use bouncer_hook::{SERVER, plans};
+use bouncer_plan::Plan;
 use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
 use bouncer_proxy::SharedBudgets;
@@ -21,6 +24,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+/// What decides where no policy is named.
+const BUILT_IN: &str = include_str!("../../examples/hook.yaml");
 /// What the clock of rates shows now; earlier uses of tools were before.
 const NOW_MS: u64 = 1 << 40;
 /// Longer messages are not read.
@@ -132,10 +137,7 @@ struct Finding {
 }
 
 fn decide(args: &HookArgs, event: &Event, start: Instant) -> Result<Answer, Failure> {
-    let plan = plans::load(
-        &args.source,
-        bouncer_directory().map(|d| d.join("plans")).as_deref(),
-    )?;
+    let plan = plan(&args.source)?;
     let project = std::env::var_os("CLAUDE_PROJECT_DIR").filter(|dir| !dir.is_empty());
     let base = Base {
         home: home(),
@@ -148,7 +150,7 @@ fn decide(args: &HookArgs, event: &Event, start: Instant) -> Result<Answer, Fail
     let audit = args
         .audit
         .clone()
-        .or_else(|| crate::source::beside(&plan, &args.source, |meta| &meta.audit_path));
+        .or_else(|| source::beside(&plan, &args.source, |meta| &meta.audit_path));
     let always = plans::looks_at_provenance(&plan);
     let gate = Gate::new(plan);
     let session = session(args, event);
@@ -187,6 +189,65 @@ fn decide(args: &HookArgs, event: &Event, start: Instant) -> Result<Answer, Fail
     Ok(event.answer(args.form, finding.verdict, &details))
 }
 
+/// The plan, which is made anew only where none is kept for these policies.
+fn plan(source: &PolicySource) -> Result<Plan, Failure> {
+    if source.plan.is_some() {
+        return source::plan(source);
+    }
+    let mut texts = Vec::new();
+    for path in &source.policy {
+        texts.push((source::display_name(path), source::read_policy(path)?));
+    }
+    if texts.is_empty() {
+        texts.push(("built-in:hook".to_owned(), BUILT_IN.to_owned()));
+    }
+    let directory = bouncer_directory().map(|directory| directory.join("plans"));
+    let sources = digest(&texts, &source.layers);
+    plans::load(&sources, directory.as_deref(), || {
+        compile(&texts, &source.layers)
+    })
+}
+
+fn compile(texts: &[(String, String)], layers: &Layers) -> Result<Vec<u8>, Failure> {
+    let inputs: Vec<Input<'_>> = texts
+        .iter()
+        .map(|(name, text)| Input { name, text })
+        .collect();
+    let options = Options {
+        packs: !layers.no_packs,
+        heuristics: !layers.no_heuristics,
+    };
+    let refused = |diagnostics| {
+        source::print_diagnostics(&diagnostics);
+        Failure::Message("the policy does not compile".to_owned())
+    };
+    let loaded = bouncer_compiler::load(&inputs, &options).map_err(refused)?;
+    bouncer_compiler::compile(&loaded.policy).map_err(|_| {
+        Failure::Message("the policy cannot be built; see `bouncer compile`".to_owned())
+    })
+}
+
+/// Of all that the plan depends on.
+fn digest(texts: &[(String, String)], layers: &Layers) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    let mut add = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    add(env!("CARGO_PKG_VERSION"));
+    for (name, text) in texts {
+        add(name);
+        add(text);
+    }
+    for pack in packs::all().iter().chain(packs::heuristics().as_ref()) {
+        add(pack.text);
+    }
+    for left_out in [layers.no_packs, layers.no_heuristics] {
+        add(if left_out { "without" } else { "with" });
+    }
+    hasher.finalize()
+}
+
 /// What budgets are counted in together with others, if the command line wants that.
 fn shared_budgets(args: &HookArgs) -> Result<Option<Arc<Mutex<Once>>>, Failure> {
     let Some(path) = &args.budgets.shared_budgets else {
@@ -196,7 +257,7 @@ fn shared_budgets(args: &HookArgs) -> Result<Option<Arc<Mutex<Once>>>, Failure> 
         let path = path.display();
         Failure::Message(format!("budgets cannot be counted in `{path}`: {error}"))
     })?;
-    Ok(Some(Arc::new(Mutex::new(Once::new(budgets)))))
+    Ok(Some(Arc::new(Mutex::new(Once::new(Box::new(budgets))))))
 }
 
 /// The strictest of all that the use of the tool stands for, and how many uses of tools

@@ -5,9 +5,10 @@
 //! and the call must not go out. Knows nothing of policies: what a number means is judged
 //! elsewhere.
 
-use super::approvals::{identity, write_ahead};
+use super::approvals::identity;
 use super::log::{note, visible};
 use bouncer_engine::gate::{Tallied, Tally};
+use bouncer_system::database::write_ahead;
 use bouncer_system::moment::Moment;
 use bouncer_system::private::{private_directory, private_file};
 use rusqlite::{

@@ -2,13 +2,12 @@
 //! however often it is judged.
 
 use bouncer_engine::gate::{Tallied, Tally};
-use bouncer_proxy::SharedBudgets;
 use std::collections::HashMap;
 
 /// Counts what one hook stands for.
 #[derive(Debug)]
 pub struct Once {
-    budgets: SharedBudgets,
+    budgets: Box<dyn Tally>,
     /// By key of the tool: what was counted so far.
     counted: HashMap<String, u64>,
     /// What is counted already of what is judged again.
@@ -18,7 +17,7 @@ pub struct Once {
 impl Once {
     /// Nothing is counted yet.
     #[must_use]
-    pub fn new(budgets: SharedBudgets) -> Self {
+    pub fn new(budgets: Box<dyn Tally>) -> Self {
         Self {
             budgets,
             counted: HashMap::new(),

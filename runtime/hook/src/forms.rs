@@ -11,6 +11,11 @@ use std::path::PathBuf;
 /// Places at which the name of a server may end, at most.
 const MAX_READINGS: usize = 8;
 
+/// The exit code of the plain form: a human has to approve.
+const ASK: u8 = 3;
+/// The exit code of the plain form: the tool must not run.
+const DENY: u8 = 4;
+
 /// Whose hook it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Form {
@@ -400,8 +405,8 @@ impl Event {
             stdout: out.to_string(),
             stderr: String::new(),
             code: match (form, said) {
-                (Form::Plain, Verdict::Ask) => crate::output::ASK,
-                (Form::Plain, Verdict::Deny) => crate::output::DENY,
+                (Form::Plain, Verdict::Ask) => ASK,
+                (Form::Plain, Verdict::Deny) => DENY,
                 _ => 0,
             },
         }
@@ -437,7 +442,7 @@ pub fn failed(form: Form, why: &str) -> Answer {
         Form::Plain => Answer {
             stdout: json!({ "verdict": "deny", "contract": "malformed", "code": "hook.failed", "reason": reason }).to_string(),
             stderr: String::new(),
-            code: crate::output::DENY,
+            code: DENY,
         },
     }
 }

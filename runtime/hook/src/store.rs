@@ -4,7 +4,7 @@
 //! Bounded: of a conversation the oldest results are forgotten first. What is forgotten
 //! counts as unproven, so a human is asked.
 
-use bouncer_proxy::approvals::write_ahead;
+use bouncer_system::database::write_ahead;
 use bouncer_system::moment::Moment;
 use bouncer_system::private::{private_directory, private_file};
 use rusqlite::config::DbConfig;

@@ -11,8 +11,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::path::Path;
 
-const BUILT_IN: &str = include_str!("../../examples/hook.yaml");
-const RECIPES: &str = include_str!("../../docs/recipes.md");
+const BUILT_IN: &str = include_str!("../../../examples/hook.yaml");
+const RECIPES: &str = include_str!("../../../docs/recipes.md");
 
 fn gate(name: &str, text: &str) -> Gate {
     let options = Options {

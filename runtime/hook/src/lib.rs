@@ -1,6 +1,6 @@
 //! Judges an agent's own tools, beyond MCP: what clients tell a hook before and after
 //! such a tool runs, the calls that it stands for, and the memory that several
-//! processes share.
+//! processes share. Knows nothing of MCP, nor of the YAML that a plan was made of.
 //!
 //! Whatever goes wrong here blocks the tool: a hook that fails open is no gate.
 
