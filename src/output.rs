@@ -1,7 +1,7 @@
 //! What every subcommand shares about its output: exit codes, errors, broken pipes.
 
 use crate::cli::ColorChoice;
-use bouncer_plan::LoadError;
+use bouncer_plan::{LoadError, Verdict};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -48,6 +48,15 @@ impl Failure {
     /// A failure about a file.
     pub fn file(what: &str, path: &Path, error: &dyn std::fmt::Display) -> Self {
         Self::Message(format!("cannot {what} `{}`: {error}", path.display()))
+    }
+}
+
+/// The exit code that tells a verdict.
+pub const fn code_of(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Allow => 0,
+        Verdict::Ask => ASK,
+        Verdict::Deny => DENY,
     }
 }
 

@@ -4,9 +4,9 @@
 use bouncer_engine::gate::{Tallied, Tally};
 use std::collections::HashMap;
 
-/// Counts what one hook stands for.
+/// Counts what one use of a tool stands for, however often that is judged.
 #[derive(Debug)]
-pub struct Once {
+pub struct CountedOnce {
     budgets: Box<dyn Tally>,
     /// By key of the tool: what was counted so far.
     counted: HashMap<String, u64>,
@@ -14,7 +14,7 @@ pub struct Once {
     known: HashMap<String, u64>,
 }
 
-impl Once {
+impl CountedOnce {
     /// Nothing is counted yet.
     #[must_use]
     pub fn new(budgets: Box<dyn Tally>) -> Self {
@@ -31,7 +31,7 @@ impl Once {
     }
 }
 
-impl Tally for Once {
+impl Tally for CountedOnce {
     fn attempt(&mut self, tool: &str, counts: bool, after: u64, most: usize) -> Option<Tallied> {
         let known = self
             .known

@@ -5,15 +5,22 @@
 //! Whatever goes wrong here blocks the tool: a hook that fails open is no gate.
 
 pub mod actions;
-pub mod budgets;
-pub mod forms;
+pub mod agents;
+mod budgets;
+pub mod event;
+mod hook;
+mod judge;
+pub mod judged;
+pub mod memory;
+pub mod message;
 pub mod plans;
 pub mod shell;
-pub mod store;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod verdicts;
+
+pub use hook::{Hook, HookError, Policy, own_directory};
 
 /// The server under which a policy knows the agent's own tools.
 pub const SERVER: &str = "agent";

@@ -7,8 +7,8 @@
 
 use super::approvals::identity;
 use super::log::{note, visible};
+use bouncer_database::write_ahead;
 use bouncer_engine::gate::{Tallied, Tally};
-use bouncer_system::database::write_ahead;
 use bouncer_system::moment::Moment;
 use bouncer_system::private::{private_directory, private_file};
 use rusqlite::{

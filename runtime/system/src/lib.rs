@@ -1,8 +1,6 @@
 //! What differs between operating systems: files that only their owner may read, files that
 //! are replaced whole, and a clock that nobody can set. Knows nothing of calls or plans.
 
-#[cfg(feature = "sqlite")]
-pub mod database;
 pub mod moment;
 pub mod private;
 pub mod replace;

@@ -3,7 +3,7 @@
 use super::error::StoreError;
 use super::moments;
 use super::seal::Seal;
-use bouncer_system::database::write_ahead;
+use bouncer_database::write_ahead;
 use bouncer_system::private::{private_directory, private_file};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::fs::Metadata;
