@@ -394,9 +394,9 @@ fn a_memory_of_the_first_layout_is_taken_over() {
     old.execute_batch(
         "CREATE TABLE session (id TEXT PRIMARY KEY, used INTEGER NOT NULL, forgotten INTEGER NOT NULL);
          CREATE TABLE returned (n INTEGER PRIMARY KEY, session TEXT NOT NULL, server TEXT, tool TEXT NOT NULL, body TEXT NOT NULL);
-         CREATE TABLE used (n INTEGER PRIMARY KEY, session TEXT NOT NULL, server TEXT, tool TEXT NOT NULL, ms INTEGER NOT NULL);
+         CREATE TABLE attempt (n INTEGER PRIMARY KEY, session TEXT NOT NULL, server TEXT, tool TEXT NOT NULL, ms INTEGER NOT NULL);
          INSERT INTO session VALUES ('s', 5, 0);
-         INSERT INTO used VALUES (1, 's', NULL, 't', 5);
+         INSERT INTO attempt VALUES (1, 's', NULL, 't', 5);
          PRAGMA user_version = 1;",
     )
     .unwrap();
