@@ -2,7 +2,7 @@
 
 use super::{BudgetOptions, PolicySource};
 use crate::clients::Client;
-use bouncer_hook::agents::Agent;
+use bouncer_hook::agents::{self, Agent};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -68,19 +68,6 @@ pub struct UninstallArgs {
     pub yes: bool,
 }
 
-/// Takes the name of an agent whose hooks are spoken.
-fn agents() -> impl TypedValueParser<Value = Agent> {
-    let names = Agent::ALL.map(|agent| {
-        let hooks = agent.hooks();
-        PossibleValue::new(hooks.name()).help(hooks.about())
-    });
-    PossibleValuesParser::new(names).try_map(|name| {
-        let mut all = Agent::ALL.into_iter();
-        all.find(|agent| agent.hooks().name() == name)
-            .ok_or("no such agent")
-    })
-}
-
 #[derive(Args, Debug)]
 #[command(
     after_help = "Reads one message on standard input and answers on standard output, in the client's own form. \
@@ -89,8 +76,8 @@ docs/hook.md has the settings to paste."
 )]
 pub struct HookArgs {
     /// Whose hook it is
-    #[arg(value_name = "CLIENT", value_parser = agents())]
-    pub agent: Agent,
+    #[arg(value_name = "CLIENT", value_parser = agents_by_name())]
+    pub agent: &'static dyn Agent,
     #[command(flatten)]
     pub source: PolicySource,
     /// The audit log [default: the policy's `audit: {path}`, else ~/.bouncer/audit.jsonl]
@@ -101,6 +88,13 @@ pub struct HookArgs {
     pub store: Option<PathBuf>,
     #[command(flatten)]
     pub budgets: BudgetOptions,
+}
+
+/// Whose hooks are spoken.
+fn agents_by_name() -> impl TypedValueParser<Value = &'static dyn Agent> {
+    let values = agents::ALL.map(|agent| PossibleValue::new(agent.name()).help(agent.about()));
+    PossibleValuesParser::new(values)
+        .try_map(|name| agents::by_name(&name).ok_or("it is not the name of an agent"))
 }
 
 #[derive(Args, Debug)]

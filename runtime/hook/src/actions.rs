@@ -4,9 +4,9 @@
 //! each place it connects to. Other tools become one call, under a name that is the same
 //! for all clients.
 
-use super::SERVER;
-use super::agents::Event;
-use super::shell::{self, Command};
+use crate::SERVER;
+use crate::event::Event;
+use crate::shell::{self, Command};
 use serde_json::{Map, Value, json};
 use std::path::{Component, Path, PathBuf};
 

@@ -2,23 +2,22 @@
 //! however often it is judged.
 
 use bouncer_engine::gate::{Tallied, Tally};
-use bouncer_store::SharedBudgets;
 use std::collections::HashMap;
 
-/// Counts what one hook stands for.
+/// Counts what one use of a tool stands for, however often that is judged.
 #[derive(Debug)]
-pub struct Once {
-    budgets: SharedBudgets,
+pub struct CountedOnce {
+    budgets: Box<dyn Tally>,
     /// By key of the tool: what was counted so far.
     counted: HashMap<String, u64>,
     /// What is counted already of what is judged again.
     known: HashMap<String, u64>,
 }
 
-impl Once {
+impl CountedOnce {
     /// Nothing is counted yet.
     #[must_use]
-    pub fn new(budgets: SharedBudgets) -> Self {
+    pub fn new(budgets: Box<dyn Tally>) -> Self {
         Self {
             budgets,
             counted: HashMap::new(),
@@ -32,7 +31,7 @@ impl Once {
     }
 }
 
-impl Tally for Once {
+impl Tally for CountedOnce {
     fn attempt(&mut self, tool: &str, counts: bool, after: u64, most: usize) -> Option<Tallied> {
         let known = self
             .known

@@ -1,21 +1,35 @@
 //! What clients say, as their documentation has it, and the calls that come of it.
 
 use super::actions::{self, Base};
-use super::agents::{Agent, Event, Phase};
-use super::store::{Attempt, Store, StoreError};
+use super::agents::{self, Agent, decided, failed};
+use super::event::{Answer, Event, Exit, Phase};
+use super::judged::Judged;
+use super::memory::{Memory, MemoryError, ToolUse};
 use bouncer_engine::gate::VerdictRecord;
 use bouncer_plan::{Stage, Verdict};
 use bouncer_system::moment::Moment;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-fn event(agent: Agent, message: &Value) -> Event {
-    agent.read(message.to_string().as_bytes()).unwrap()
+fn agent(name: &str) -> &'static dyn Agent {
+    agents::by_name(name).unwrap()
+}
+
+fn event(name: &str, message: &Value) -> Event {
+    agent(name).read(message.to_string().as_bytes()).unwrap()
+}
+
+fn answer(name: &str, event: &Event, verdict: Verdict) -> Answer {
+    let judged = Judged::without_policy(VerdictRecord {
+        verdict,
+        ..VerdictRecord::denial(Stage::Default, "default", "why".to_owned())
+    });
+    decided(agent(name), event, &judged)
 }
 
 fn claude(tool: &str, input: &Value) -> Event {
     event(
-        Agent::ClaudeCode,
+        "claude-code",
         &json!({"session_id": "s", "transcript_path": "/t.jsonl", "cwd": "/nowhere/project",
             "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_name": tool,
             "tool_input": input, "tool_use_id": "toolu_1"}),
@@ -114,7 +128,7 @@ fn patches_name_their_files() {
     let patch = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: /etc/b\n@@\n-x\n+y\n*** Add File: c\n+z\n*** End Patch";
     let message = json!({"session_id": "s", "turn_id": "t", "cwd": "/nowhere/project", "model": "m",
         "hook_event_name": "PreToolUse", "tool_name": "apply_patch", "tool_input": {"command": patch}});
-    let found = calls(&event(Agent::Codex, &message));
+    let found = calls(&event("codex", &message));
     let files: Vec<&Value> = found.iter().map(|(_, args)| &args["relative"]).collect();
     assert_eq!(files, ["a.txt", "/etc/b", "c"]);
 }
@@ -137,35 +151,25 @@ fn what_is_not_understood_is_for_a_human() {
 
 #[test]
 fn answers_are_as_each_client_documents_them() {
-    let record = |verdict| VerdictRecord {
-        verdict,
-        ..VerdictRecord::denial(Stage::Rule, "rule", "why".to_owned())
-    };
     let pre = claude("Bash", &json!({"command": "x"}));
-    let answer = Agent::ClaudeCode.answer(&pre, &record(Verdict::Ask));
-    let said: Value = serde_json::from_str(&answer.stdout).unwrap();
+    let asked = answer("claude-code", &pre, Verdict::Ask);
+    let said: Value = serde_json::from_str(&asked.stdout).unwrap();
     assert_eq!(said["hookSpecificOutput"]["permissionDecision"], "ask");
     assert_eq!(said["hookSpecificOutput"]["hookEventName"], "PreToolUse");
     assert_eq!(
         said["hookSpecificOutput"]["permissionDecisionReason"],
         "[bouncer] why"
     );
-    assert_eq!(answer.code, 0);
+    assert_eq!(asked.exit, Exit::Success);
     // An allow is no grant: the client's own permissions still decide.
-    assert_eq!(
-        Agent::ClaudeCode
-            .answer(&pre, &record(Verdict::Allow))
-            .stdout,
-        "{}"
-    );
+    assert_eq!(answer("claude-code", &pre, Verdict::Allow).stdout, "{}");
     // Codex runs the tool if it is told to ask.
-    let said: Value =
-        serde_json::from_str(&Agent::Codex.answer(&pre, &record(Verdict::Ask)).stdout).unwrap();
+    let said: Value = serde_json::from_str(&answer("codex", &pre, Verdict::Ask).stdout).unwrap();
     assert_eq!(said["hookSpecificOutput"]["permissionDecision"], "deny");
 
     let cursor = |name: &str| {
         event(
-            Agent::Cursor,
+            "cursor",
             &json!({"conversation_id": "c", "generation_id": "g", "hook_event_name": name,
             "workspace_roots": ["/nowhere/project"], "command": "ls", "cwd": "", "tool_name": "t",
             "tool_input": "{\"a\": 1}", "file_path": "/x", "content": "y"}),
@@ -173,15 +177,11 @@ fn answers_are_as_each_client_documents_them() {
     };
     let shell = cursor("beforeShellExecution");
     assert_eq!(shell.cwd, Some(PathBuf::from("/nowhere/project")));
-    let said: Value =
-        serde_json::from_str(&Agent::Cursor.answer(&shell, &record(Verdict::Ask)).stdout).unwrap();
+    let said: Value = serde_json::from_str(&answer("cursor", &shell, Verdict::Ask).stdout).unwrap();
     assert_eq!(said["permission"], "ask");
-    let said: Value = serde_json::from_str(
-        &Agent::Cursor
-            .answer(&cursor("beforeReadFile"), &record(Verdict::Ask))
-            .stdout,
-    )
-    .unwrap();
+    let said: Value =
+        serde_json::from_str(&answer("cursor", &cursor("beforeReadFile"), Verdict::Ask).stdout)
+            .unwrap();
     assert_eq!(said["permission"], "deny");
     let mcp = cursor("beforeMCPExecution");
     assert_eq!(
@@ -193,85 +193,82 @@ fn answers_are_as_each_client_documents_them() {
     assert_eq!(cursor("afterShellExecution").phase, Phase::After);
 
     let plain = event(
-        Agent::Plain,
+        "plain",
         &json!({"event": "before", "session": "s", "tool": "shell", "arguments": {"command": "ls"}}),
     );
-    assert_eq!(Agent::Plain.answer(&plain, &record(Verdict::Deny)).code, 4);
+    assert_eq!(
+        answer("plain", &plain, Verdict::Deny).exit,
+        Exit::Verdict(Verdict::Deny)
+    );
 }
 
 #[test]
 fn bad_messages_block() {
-    for (agent, message) in [
-        (Agent::ClaudeCode, ""),
-        (Agent::ClaudeCode, "{}"),
+    for (form, message) in [
+        ("claude-code", ""),
+        ("claude-code", "{}"),
         (
-            Agent::ClaudeCode,
+            "claude-code",
             r#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{}}"#,
         ),
         (
-            Agent::ClaudeCode,
+            "claude-code",
             r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_name":"Read","tool_input":{}}"#,
         ),
         (
-            Agent::ClaudeCode,
+            "claude-code",
             r#"{"hook_event_name":"PreToolUse","Hook_Event_Name":"x","session_id":"s","tool_name":"Bash"}"#,
         ),
         (
-            Agent::Cursor,
+            "cursor",
             r#"{"hook_event_name":"beforeShellExecution","conversation_id":"c"}"#,
         ),
-        (
-            Agent::Plain,
-            r#"{"event":"during","session":"s","tool":"x"}"#,
-        ),
-        (Agent::Plain, r#"{"event":"before","tool":"x"}"#),
+        ("plain", r#"{"event":"during","session":"s","tool":"x"}"#),
+        ("plain", r#"{"event":"before","tool":"x"}"#),
         // Slips that would lose what counts.
         (
-            Agent::Plain,
+            "plain",
             r#"{"event":"before","session":"s","tool":"shell","args":{"command":"ls"}}"#,
         ),
         (
-            Agent::Plain,
+            "plain",
             r#"{"event":"after","session":"s","tool":"x","output":"text"}"#,
         ),
+        ("plain", r#"{"event":"after","session":"s","tool":"x"}"#),
         (
-            Agent::Plain,
-            r#"{"event":"after","session":"s","tool":"x"}"#,
-        ),
-        (
-            Agent::ClaudeCode,
+            "claude-code",
             r#"{"hook_event_name":"PostToolUse","session_id":"s","tool_name":"Read","tool_input":{}}"#,
         ),
     ] {
-        assert!(agent.read(message.as_bytes()).is_err(), "{message}");
+        assert!(agent(form).read(message.as_bytes()).is_err(), "{message}");
     }
-    assert_eq!(Agent::ClaudeCode.failed("x").code, 2);
-    assert_eq!(Agent::Codex.failed("x").code, 2);
-    assert!(Agent::Cursor.failed("x").stdout.contains("\"deny\""));
-    assert!(Agent::Plain.failed("x").stdout.contains("\"deny\""));
+    assert_eq!(failed(agent("claude-code"), &"x").exit, Exit::Blocks);
+    assert_eq!(failed(agent("codex"), &"x").exit, Exit::Blocks);
+    assert!(failed(agent("cursor"), &"x").stdout.contains("\"deny\""));
+    assert!(failed(agent("plain"), &"x").stdout.contains("\"deny\""));
 }
 
 #[test]
-fn the_log_beside_the_store_stays_small_and_loses_nothing() {
+fn the_log_beside_the_memory_stays_small_and_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("hook.db");
     let log = dir.path().join("hook.db-wal");
     let mut largest = 0;
     for use_ in 0..200 {
         // As a process that comes and goes.
-        let mut store = Store::open(&path).unwrap();
-        let held = store.hold("s", &wall(use_)).unwrap();
+        let mut memory = Memory::open(&path).unwrap();
+        let session = memory.lock("s", &wall(use_)).unwrap();
         let text = json!(format!("{use_} {}", "x".repeat(8_000)));
-        held.remember(None, "read", &text).unwrap();
-        held.finish().unwrap();
-        drop(store);
+        session.remember(None, "read", &text).unwrap();
+        session.commit().unwrap();
+        drop(memory);
         largest = largest.max(std::fs::metadata(&log).map_or(0, |log| log.len()));
     }
     // Something is put off, but not for ever.
     assert!((100_000..600_000).contains(&largest), "{largest}");
-    let mut store = Store::open(&path).unwrap();
+    let mut memory = Memory::open(&path).unwrap();
     assert_eq!(
-        store.hold("s", &wall(1)).unwrap().returned().unwrap().len(),
+        memory.lock("s", &wall(1)).unwrap().results().unwrap().len(),
         200
     );
 }
@@ -286,12 +283,12 @@ fn first_uses_at_one_moment_wait_for_each_other() {
             let uses: Vec<_> = (0..8)
                 .map(|number| {
                     let (path, start) = (&path, &start);
-                    scope.spawn(move || -> Result<(), StoreError> {
+                    scope.spawn(move || -> Result<(), MemoryError> {
                         start.wait();
-                        let mut store = Store::open(path)?;
-                        let held = store.hold("s", &wall(1))?;
-                        held.remember(None, "read", &json!(number))?;
-                        held.finish()
+                        let mut memory = Memory::open(path)?;
+                        let session = memory.lock("s", &wall(1))?;
+                        session.remember(None, "read", &json!(number))?;
+                        session.commit()
                     })
                 })
                 .collect();
@@ -299,30 +296,31 @@ fn first_uses_at_one_moment_wait_for_each_other() {
                 use_.join().unwrap().unwrap();
             }
         });
-        let mut store = Store::open(&path).unwrap();
+        let mut memory = Memory::open(&path).unwrap();
         assert_eq!(
-            store.hold("s", &wall(1)).unwrap().returned().unwrap().len(),
+            memory.lock("s", &wall(1)).unwrap().results().unwrap().len(),
             8
         );
     }
 }
 
 #[test]
-fn the_store_is_private_and_bounded() {
+fn the_memory_is_private_and_bounded() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("deep").join("hook.db");
-    let mut store = Store::open(&path).unwrap();
-    let held = store.hold("s", &wall(1)).unwrap();
-    held.remember(Some("agent"), "read", &json!({"text": "a"}))
+    let mut memory = Memory::open(&path).unwrap();
+    let session = memory.lock("s", &wall(1)).unwrap();
+    session
+        .remember(Some("agent"), "read", &json!({"text": "a"}))
         .unwrap();
-    let attempt = Attempt {
+    let used = ToolUse {
         server: None,
         tool: "t".into(),
         at: wall(5),
     };
-    held.attempt(0, &attempt).unwrap();
-    assert!(held.attempt(60_000, &attempt).is_err());
-    held.finish().unwrap();
+    session.count(0, &used).unwrap();
+    assert!(session.count(60_000, &used).is_err());
+    session.commit().unwrap();
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -330,36 +328,36 @@ fn the_store_is_private_and_bounded() {
         assert_eq!(mode & 0o077, 0);
     }
     // Another process, another conversation.
-    let mut store = Store::open(&path).unwrap();
-    let held = store.hold("other", &wall(2)).unwrap();
-    assert!(held.returned().unwrap().is_empty() && held.attempts().unwrap().is_empty());
-    held.finish().unwrap();
-    let held = store.hold("s", &wall(3)).unwrap();
-    assert_eq!(held.attempts().unwrap(), [attempt]);
+    let mut memory = Memory::open(&path).unwrap();
+    let session = memory.lock("other", &wall(2)).unwrap();
+    assert!(session.results().unwrap().is_empty() && session.uses().unwrap().is_empty());
+    session.commit().unwrap();
+    let session = memory.lock("s", &wall(3)).unwrap();
+    assert_eq!(session.uses().unwrap(), [used]);
     let big = json!("x".repeat(3 << 20));
     for _ in 0..20 {
-        held.remember(None, "read", &big).unwrap();
+        session.remember(None, "read", &big).unwrap();
     }
-    assert!(held.forgotten().unwrap() >= 20);
-    let size: usize = held
-        .returned()
+    assert!(session.forgotten().unwrap() >= 20);
+    let size: usize = session
+        .results()
         .unwrap()
         .iter()
         .map(|r| r.value.to_string().len())
         .sum();
     assert!(size < 17 << 20, "{size}");
-    held.finish().unwrap();
+    session.commit().unwrap();
     // After a week nobody remembers.
-    let held = store.hold("new", &wall(8 * 24 * 3600 * 1000)).unwrap();
-    held.finish().unwrap();
-    let held = store.hold("s", &wall(8 * 24 * 3600 * 1000)).unwrap();
-    assert!(held.returned().unwrap().is_empty());
+    let session = memory.lock("new", &wall(8 * 24 * 3600 * 1000)).unwrap();
+    session.commit().unwrap();
+    let session = memory.lock("s", &wall(8 * 24 * 3600 * 1000)).unwrap();
+    assert!(session.results().unwrap().is_empty());
 }
 
 #[test]
 fn a_clock_that_jumps_makes_nothing_forgotten() {
     let place = tempfile::tempdir().unwrap();
-    let mut store = Store::open(&place.path().join("hook.db")).unwrap();
+    let mut memory = Memory::open(&place.path().join("hook.db")).unwrap();
     let at = |boot: &str, boot_ms, wall_ms| Moment {
         boot: boot.to_owned(),
         boot_ms,
@@ -367,15 +365,15 @@ fn a_clock_that_jumps_makes_nothing_forgotten() {
     };
     let week = 8 * 24 * 3600 * 1000;
     let mut use_at = |session: &str, moment: &Moment| {
-        let held = store.hold(session, moment).unwrap();
-        let known = held.attempts().unwrap();
-        let attempt = Attempt {
+        let session = memory.lock(session, moment).unwrap();
+        let known = session.uses().unwrap();
+        let used = ToolUse {
             server: None,
             tool: "t".to_owned(),
             at: moment.clone(),
         };
-        held.attempt(known.len() as u64, &attempt).unwrap();
-        held.finish().unwrap();
+        session.count(known.len() as u64, &used).unwrap();
+        session.commit().unwrap();
         known
     };
     use_at("one", &at("a", 1000, 1000));
@@ -393,7 +391,7 @@ fn a_clock_that_jumps_makes_nothing_forgotten() {
 }
 
 #[test]
-fn a_store_of_the_first_layout_is_taken_over() {
+fn a_memory_of_the_first_layout_is_taken_over() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("hook.db");
     let old = rusqlite::Connection::open(&path).unwrap();
@@ -407,8 +405,8 @@ fn a_store_of_the_first_layout_is_taken_over() {
     )
     .unwrap();
     drop(old);
-    let mut store = Store::open(&path).unwrap();
-    let held = store.hold("s", &wall(6)).unwrap();
-    let known = held.attempts().unwrap();
+    let mut memory = Memory::open(&path).unwrap();
+    let session = memory.lock("s", &wall(6)).unwrap();
+    let known = session.uses().unwrap();
     assert_eq!((known.len(), &known[0].at), (1, &wall(5)));
 }

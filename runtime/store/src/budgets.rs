@@ -5,7 +5,8 @@
 //! and the call must not go out. Knows nothing of policies: what a number means is judged
 //! elsewhere.
 
-use super::approvals::{identity, write_ahead};
+use super::approvals::identity;
+use bouncer_database::write_ahead;
 use bouncer_engine::gate::{Tallied, Tally};
 use bouncer_system::log::{note, visible};
 use bouncer_system::moment::Moment;

@@ -7,5 +7,4 @@
 pub mod approvals;
 mod budgets;
 
-pub use approvals::write_ahead;
 pub use budgets::{BudgetsError, SharedBudgets};

@@ -9,7 +9,7 @@ use std::path::Path;
 /// Packages that have circles of files still, and how many files are in one. Numbers only go
 /// down, and a line goes when its number is 0.
 const FILES_IN_CIRCLES: &[(&str, usize)] = &[
-    ("bouncer", 15),
+    ("bouncer", 8),
     ("bouncer-compiler", 2),
     ("bouncer-engine", 13),
     ("bouncer-proxy", 19),
@@ -17,7 +17,7 @@ const FILES_IN_CIRCLES: &[(&str, usize)] = &[
 
 /// The same of folders: modules below one parent, each with all that is below it.
 const FOLDERS_IN_CIRCLES: &[(&str, usize)] = &[
-    ("bouncer", 21),
+    ("bouncer", 10),
     ("bouncer-compiler", 4),
     ("bouncer-engine", 13),
     ("bouncer-proxy", 30),
@@ -94,6 +94,7 @@ fn every_path_of_ours_leads_somewhere() {
 
 /// What each package may know of the others in this workspace, without detours.
 const MAY_KNOW: &[(&str, &[&str])] = &[
+    ("bouncer-database", &[]),
     ("bouncer-system", &[]),
     ("bouncer-reader", &[]),
     ("bouncer-plan", &["bouncer-reader"]),
@@ -128,9 +129,21 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "bouncer-hook",
+        &[
+            "bouncer-audit",
+            "bouncer-database",
+            "bouncer-engine",
+            "bouncer-plan",
+            "bouncer-reader",
+            "bouncer-system",
+        ],
+    ),
+    (
         "bouncer-proxy",
         &[
             "bouncer-audit",
+            "bouncer-database",
             "bouncer-engine",
             "bouncer-plan",
             "bouncer-reader",
@@ -145,7 +158,15 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
 const MAY_NOT_REACH: &[(&str, &[&str])] = &[
     ("tokio", &["bouncer-proxy", "bouncer"]),
     ("hyper", &["bouncer-proxy", "bouncer"]),
-    ("rusqlite", &["bouncer-proxy", "bouncer"]),
+    (
+        "rusqlite",
+        &[
+            "bouncer-database",
+            "bouncer-hook",
+            "bouncer-proxy",
+            "bouncer",
+        ],
+    ),
     ("clap", &["bouncer"]),
 ];
 

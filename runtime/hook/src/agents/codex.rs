@@ -1,14 +1,16 @@
-//! Codex's `PreToolUse` and `PostToolUse`: <https://developers.openai.com/codex/hooks>.
+//! Codex: <https://developers.openai.com/codex/hooks>.
 
-use super::claude::{blocked, claude_code, decided};
-use super::{Answer, Event, Hooks, MessageError};
-use bouncer_engine::gate::VerdictRecord;
+use super::{Agent, tool_use};
+use crate::event::{Answer, Event};
+use crate::judged::Judged;
+use crate::message::MessageError;
 use bouncer_plan::Verdict;
 
-/// Codex.
-pub(super) struct Codex;
+/// Codex's `PreToolUse` and `PostToolUse`.
+#[derive(Debug)]
+pub struct Codex;
 
-impl Hooks for Codex {
+impl Agent for Codex {
     fn name(&self) -> &'static str {
         "codex"
     }
@@ -17,24 +19,24 @@ impl Hooks for Codex {
         "Codex's `PreToolUse` and `PostToolUse`"
     }
 
-    fn storage_key(&self) -> &'static str {
+    fn key(&self) -> &'static str {
         "Codex"
     }
 
-    fn read(&self, bytes: &[u8]) -> Result<Event, MessageError> {
-        claude_code(bytes)
+    fn read(&self, message: &[u8]) -> Result<Event, MessageError> {
+        tool_use::read(message)
     }
 
+    /// Codex takes an `ask` for a mistake of the hook, and runs the tool.
     fn can_ask(&self, _: &Event) -> bool {
-        // It takes an `ask` for a mistake of the hook, and runs the tool.
         false
     }
 
-    fn answer(&self, event: &Event, said: Verdict, reason: &str, _: &VerdictRecord) -> Answer {
-        decided(event, said, reason)
+    fn answer(&self, event: &Event, verdict: Verdict, reason: &str, _: &Judged) -> Answer {
+        tool_use::answer(event, verdict, reason)
     }
 
-    fn failed(&self, reason: &str) -> Answer {
-        blocked(reason)
+    fn blocked(&self, reason: String) -> Answer {
+        tool_use::blocked(reason)
     }
 }

@@ -1,19 +1,29 @@
-//! A plain form of our own, for agents that are not known here.
+//! A plain form of our own, for any other agent.
 
-use super::{Answer, Event, Hooks, MessageError, Phase, directory, read};
-use bouncer_engine::gate::VerdictRecord;
+use super::Agent;
+use crate::event::{Answer, Event, Exit, Phase};
+use crate::judged::Judged;
+use crate::message::{self, MessageError};
 use bouncer_plan::Verdict;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
-/// Exit codes, as those of `bouncer check`.
-const ASK: u8 = 3;
-const DENY: u8 = 4;
+/// All members of a message.
+const MEMBERS: [&str; 7] = [
+    "event",
+    "session",
+    "cwd",
+    "server",
+    "tool",
+    "arguments",
+    "result",
+];
 
-/// Any agent.
-pub(super) struct Plain;
+/// A plain form, for any other agent.
+#[derive(Debug)]
+pub struct Plain;
 
-impl Hooks for Plain {
+impl Agent for Plain {
     fn name(&self) -> &'static str {
         "plain"
     }
@@ -22,83 +32,70 @@ impl Hooks for Plain {
         "A plain form, for any other agent"
     }
 
-    fn storage_key(&self) -> &'static str {
+    fn key(&self) -> &'static str {
         "Plain"
     }
 
-    fn read(&self, bytes: &[u8]) -> Result<Event, MessageError> {
-        plain(bytes)
+    fn read(&self, message: &[u8]) -> Result<Event, MessageError> {
+        let found = message::read(message, MEMBERS)?;
+        // The form is our own, so a member that is not known is a slip: with `args` for
+        // `arguments` a call would be judged without any.
+        let all: Map<String, Value> = serde_json::from_slice(message)?;
+        if let Some(unknown) = all.keys().find(|key| !MEMBERS.contains(&key.as_str())) {
+            return Err(MessageError::UnknownMember {
+                name: unknown.clone(),
+                known: &MEMBERS,
+            });
+        }
+        let name = found.needed(0, "event")?;
+        let phase = match name.as_str() {
+            "before" => Phase::Before,
+            "after" => Phase::After,
+            _ => return Err(MessageError::UnknownEvent),
+        };
+        if phase == Phase::After && !found.has(6) {
+            return Err(MessageError::NoResult {
+                missing: "`result` is missing: what the tool returned",
+            });
+        }
+        Ok(Event {
+            phase,
+            name,
+            session: found.needed(1, "session")?,
+            cwd: found.text(2, "cwd")?.map(PathBuf::from),
+            from: message::directory(found.raw(5))?,
+            server: found.text(3, "server")?,
+            tool: found.needed(4, "tool")?,
+            also: Vec::new(),
+            input: found.raw(5).unwrap_or(b"{}").to_vec(),
+            output: found.value(6)?,
+        })
     }
 
     fn can_ask(&self, _: &Event) -> bool {
         true
     }
 
-    fn answer(&self, _: &Event, said: Verdict, _: &str, record: &VerdictRecord) -> Answer {
+    /// Who wrote the caller wants to see what was decided, not what a human is told.
+    fn answer(&self, _: &Event, verdict: Verdict, _: &str, judged: &Judged) -> Answer {
         Answer {
-            stdout: record.summary().to_string(),
+            stdout: judged.record.summary().to_string(),
             stderr: String::new(),
-            code: match said {
-                Verdict::Allow => 0,
-                Verdict::Ask => ASK,
-                Verdict::Deny => DENY,
-            },
+            exit: Exit::Verdict(verdict),
         }
     }
 
-    fn failed(&self, reason: &str) -> Answer {
-        let stdout = json!({ "verdict": "deny", "contract": "malformed", "code": "hook.failed", "reason": reason });
-        Answer {
-            stdout: stdout.to_string(),
-            stderr: String::new(),
-            code: DENY,
-        }
-    }
-}
-
-fn plain(bytes: &[u8]) -> Result<Event, MessageError> {
-    let names = [
-        "event",
-        "session",
-        "cwd",
-        "server",
-        "tool",
-        "arguments",
-        "result",
-    ];
-    let found = read(bytes, names)?;
-    // The form is our own, so a member that is not known is a slip: with `args` for
-    // `arguments` a call would be judged without any.
-    let all: Map<String, Value> =
-        serde_json::from_slice(bytes).map_err(|error| MessageError::Json(error.to_string()))?;
-    if let Some(unknown) = all.keys().find(|key| !names.contains(&key.as_str())) {
-        let known = names.map(|name| format!("`{name}`")).join(", ");
-        return Err(MessageError::Unknown {
-            member: unknown.clone(),
-            known,
+    fn blocked(&self, reason: String) -> Answer {
+        let out = json!({
+            "verdict": "deny",
+            "contract": "malformed",
+            "code": "hook.failed",
+            "reason": reason,
         });
+        Answer {
+            stdout: out.to_string(),
+            stderr: String::new(),
+            exit: Exit::Verdict(Verdict::Deny),
+        }
     }
-    let name = found.needed(0, "event")?;
-    let phase = match name.as_str() {
-        "before" => Phase::Before,
-        "after" => Phase::After,
-        _ => return Err(MessageError::Event),
-    };
-    if phase == Phase::After && !found.has(6) {
-        return Err(MessageError::NoResult(
-            "`result` is missing: what the tool returned",
-        ));
-    }
-    Ok(Event {
-        phase,
-        name,
-        session: found.needed(1, "session")?,
-        cwd: found.text(2, "cwd")?.map(PathBuf::from),
-        from: directory(found.raw(5))?,
-        server: found.text(3, "server")?,
-        tool: found.needed(4, "tool")?,
-        also: Vec::new(),
-        input: found.raw(5).unwrap_or(b"{}").to_vec(),
-        output: found.value(6)?,
-    })
 }

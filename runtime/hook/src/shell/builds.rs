@@ -2,7 +2,7 @@
 //! does is not.
 
 use super::Word;
-use super::meaning::Command;
+use super::command::Command;
 use super::options::{Role, parse};
 use super::reach::{guess, is_stream, paths, place, values};
 use super::reader::Unread;

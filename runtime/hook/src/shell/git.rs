@@ -1,7 +1,7 @@
 //! `git`: which of its verbs, options and settings start nothing, and what they reach.
 
 use super::Word;
-use super::meaning::Command;
+use super::command::Command;
 use super::options::{Parsed, Role, Style, parse};
 use super::reach::{paths, place, remote};
 use super::reader::Unread;

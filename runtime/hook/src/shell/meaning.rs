@@ -2,6 +2,7 @@
 //! scripts inside scripts read, and which hosts and files are named.
 
 use super::builds::{build, github};
+use super::command::Command;
 use super::git::git;
 use super::options::{Style, parse};
 use super::reach::{files, guess, hosts, is_stream, machines, paths, values};
@@ -9,45 +10,10 @@ use super::reader::{self, Unread};
 use super::runs::{Runs, Shell, assignment, interpreter, is_wrapper, setting, shell, wrapped};
 use super::scripts::{awk, condition, printf, sed, tar};
 use super::table::{self, Operands, SYSTEM};
-use super::{Simple, Word, words::assignable};
+use super::{Simple, Word, assignable};
 
 /// Commands in one script, at most.
 const MAX_COMMANDS: usize = 200;
-
-/// A program that a script starts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Command {
-    /// Its name; with its directory, unless that is one of the system's. Empty for an
-    /// assignment by itself.
-    pub program: String,
-    /// The program and its arguments as words.
-    pub words: Vec<String>,
-    /// The program is known, and all of its words are.
-    pub known: bool,
-    /// Some argument is only known when the command runs.
-    pub dynamic: bool,
-    /// Variables that are set for it, or for what follows.
-    pub env: Vec<String>,
-    /// It reads what another command prints.
-    pub piped: bool,
-    /// It can reach the network.
-    pub connects: bool,
-    /// It can carry data there.
-    pub sends: bool,
-    /// Hosts and other destinations that it names.
-    pub destinations: Vec<String>,
-    /// Files that it writes.
-    pub writes: Vec<String>,
-    /// Files that it reads.
-    pub reads: Vec<String>,
-    /// Files of commands that it runs.
-    pub scripts: Vec<String>,
-    /// What lies below the directories that it reads is read as well, though the program
-    /// mostly looks at names only.
-    pub deep: bool,
-    /// The directory that it changes to, for `cd`.
-    pub directory: Option<String>,
-}
 
 /// What was read of a script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

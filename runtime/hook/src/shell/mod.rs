@@ -5,6 +5,7 @@
 //! the caller puts that to a human. What it must never do is overlook a command.
 
 mod builds;
+mod command;
 mod git;
 mod meaning;
 mod options;
@@ -15,9 +16,9 @@ mod scripts;
 mod table;
 #[cfg(test)]
 mod tests;
-mod words;
 
-pub use meaning::{Command, read};
+pub use command::Command;
+pub use meaning::read;
 
 /// How the directory is asked for at which a project of git begins.
 pub const TOP: &str = "$(git rev-parse --show-toplevel)";
@@ -63,4 +64,14 @@ pub struct Simple {
     pub input: Option<Word>,
     /// It reads what another command prints.
     pub piped: bool,
+}
+
+/// Whether a variable can have this name.
+fn assignable(name: &str) -> bool {
+    let mut chars = name.chars();
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    chars
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && chars.all(plain)
 }

@@ -2,7 +2,7 @@
 //! changes.
 
 use super::Word;
-use super::meaning::Command;
+use super::command::Command;
 use super::options::{Parsed, Role};
 use super::reader::Unread;
 use super::table::{NETWORK, Operands};

@@ -1,8 +1,10 @@
 //! The lexer: operators, lists, redirections, here documents. What is not in a small and
 //! plainly understood part of the shell's language is unread.
 
-use super::words::{assignable, braces, plain_end};
-use super::{Redirect, Simple, Word};
+mod words;
+
+use super::{Redirect, Simple, Word, assignable};
+use words::{braces, plain_end};
 
 /// Longer scripts are not read.
 const MAX_BYTES: usize = 64 * 1024;

@@ -1,10 +1,9 @@
 //! Programs that start others: wrappers, interpreters, shells. What such a program would do
 //! with words that cannot be told for certain is unread.
 
-use super::Word;
 use super::options::{Style, parse};
 use super::reader::Unread;
-use super::words::assignable;
+use super::{Word, assignable};
 
 /// The variable that a word assigns to, and the value.
 pub(super) fn assignment(word: &Word) -> Option<(&str, &str)> {

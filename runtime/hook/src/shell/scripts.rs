@@ -2,7 +2,7 @@
 //! harmless in them is unread.
 
 use super::Word;
-use super::meaning::Command;
+use super::command::Command;
 use super::options::{Style, parse};
 use super::reach::paths;
 use super::reader::Unread;

@@ -8,7 +8,6 @@
 //! allocate once the buffer has grown.
 
 mod canonical;
-pub mod escaped;
 mod quoted;
 mod skeleton;
 

@@ -16,7 +16,6 @@ mod store;
 
 pub use error::{DecideError, StoreError};
 pub(crate) use opened::identity;
-pub use opened::write_ahead;
 pub use record::{Key, Record, Request, Status, Subject};
 pub use store::{Choice, Lifetimes, Store};
 

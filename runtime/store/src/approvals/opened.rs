@@ -3,11 +3,12 @@
 use super::error::StoreError;
 use super::moments;
 use super::seal::Seal;
+use bouncer_database::write_ahead;
 use bouncer_system::private::{private_directory, private_file};
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::fs::Metadata;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Of the layout of the table below.
 const FORMAT: i64 = 2;
@@ -115,27 +116,6 @@ impl Opened {
     pub(super) fn begin(&self) -> Result<Transaction<'_>, StoreError> {
         let immediate = TransactionBehavior::Immediate;
         Ok(Transaction::new_unchecked(&self.connection, immediate)?)
-    }
-}
-
-/// Switches a database to a log that is written ahead. SQLite does not wait by itself for
-/// another process that does the same at this moment; this does, for as long as for any lock.
-///
-/// # Errors
-/// What SQLite says, after the wait.
-pub fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
-    let until = Instant::now() + BUSY;
-    loop {
-        let switched = connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()));
-        match switched {
-            Err(error)
-                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
-                    && Instant::now() < until =>
-            {
-                std::thread::sleep(Duration::from_millis(2));
-            }
-            other => return other,
-        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! Bounded: of a conversation the oldest results are forgotten first. What is forgotten
 //! counts as unproven, so a human is asked.
 
-use bouncer_store::write_ahead;
+use bouncer_database::write_ahead;
 use bouncer_system::moment::Moment;
 use bouncer_system::private::{private_directory, private_file};
 use rusqlite::config::DbConfig;
@@ -32,48 +32,52 @@ const PATIENT: Duration = Duration::from_secs(30);
 const MAX_LOG: u64 = 400 * 1024;
 const VERSION: i64 = 2;
 
-/// Why what hooks remember cannot be used. No decision can be made without it.
+/// What hooks remember, in one file.
 #[derive(Debug)]
-pub enum StoreError {
-    /// The file cannot be opened.
-    Open(PathBuf, String),
-    /// The file was written by a later bouncer.
-    Version(PathBuf),
-    /// The conversation has used more tools than are counted.
-    ManyAttempts,
-    /// SQLite refuses.
-    Sqlite(rusqlite::Error),
+pub struct Memory(Connection);
+
+/// Why the memory cannot be used.
+#[derive(Debug)]
+pub enum MemoryError {
+    /// The file system does not let us.
+    File(PathBuf, std::io::Error),
+    /// The database cannot be opened or set up.
+    Open(PathBuf, rusqlite::Error),
+    /// Another version of bouncer made the file.
+    OtherVersion(PathBuf),
+    /// What stands in it cannot be read or written now.
+    Database(rusqlite::Error),
+    /// One conversation has used more tools than are counted.
+    TooManyUses,
 }
 
-impl fmt::Display for StoreError {
+impl fmt::Display for MemoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Open(path, why) => write!(f, "`{}`: {why}", path.display()),
-            Self::Version(path) => {
-                let path = path.display();
-                write!(f, "`{path}`: it is of another version of bouncer")
-            }
-            Self::ManyAttempts => f.write_str("this conversation has used very many tools"),
-            Self::Sqlite(error) => error.fmt(f),
+            Self::File(path, error) => write!(f, "`{}`: {error}", path.display()),
+            Self::Open(path, error) => write!(f, "`{}`: {error}", path.display()),
+            Self::OtherVersion(path) => write!(
+                f,
+                "`{}`: it is of another version of bouncer",
+                path.display()
+            ),
+            Self::Database(error) => error.fmt(f),
+            Self::TooManyUses => f.write_str("this conversation has used very many tools"),
         }
     }
 }
 
-impl std::error::Error for StoreError {}
+impl std::error::Error for MemoryError {}
 
-impl From<rusqlite::Error> for StoreError {
+impl From<rusqlite::Error> for MemoryError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
+        Self::Database(error)
     }
 }
 
-/// The store.
-#[derive(Debug)]
-pub struct Store(Connection);
-
 /// Something a tool returned.
 #[derive(Clone, Debug)]
-pub struct Returned {
+pub struct ToolResult {
     /// The server, where one is known.
     pub server: Option<String>,
     /// The tool.
@@ -84,7 +88,7 @@ pub struct Returned {
 
 /// A tool that was used, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attempt {
+pub struct ToolUse {
     /// The server, where one is known.
     pub server: Option<String>,
     /// The tool.
@@ -93,33 +97,34 @@ pub struct Attempt {
     pub at: Moment,
 }
 
-/// The conversation, held against other hooks until it is finished.
+/// What is remembered of one session, locked against other hooks until it is committed.
 #[derive(Debug)]
-pub struct Held<'s> {
-    transaction: rusqlite::Transaction<'s>,
+pub struct LockedSession<'m> {
+    transaction: rusqlite::Transaction<'m>,
     session: String,
 }
 
-impl Store {
-    /// Opens or creates the store.
+impl Memory {
+    /// Opens or creates the file.
     ///
     /// # Errors
     /// If that fails, or it is of another version.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let said = |error: &dyn fmt::Display| StoreError::Open(path.to_owned(), error.to_string());
+    pub fn open(path: &Path) -> Result<Self, MemoryError> {
+        let file = |error| MemoryError::File(path.to_owned(), error);
+        let open = |error| MemoryError::Open(path.to_owned(), error);
         if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
-            private_directory(directory).map_err(|error| said(&error))?;
+            private_directory(directory).map_err(file)?;
         }
         // SQLite gives its journals the mode of the file.
-        private_file(path).map_err(|error| said(&error))?;
-        let connection = Connection::open(path).map_err(|error| said(&error))?;
-        Self::prepare(&connection).map_err(|error| said(&error))?;
+        private_file(path).map_err(file)?;
+        let connection = Connection::open(path).map_err(open)?;
+        Self::prepare(&connection).map_err(open)?;
         Self::tidy(&connection, path);
         let version: i64 = connection
             .pragma_query_value(None, "user_version", |row| row.get(0))
-            .map_err(|error| said(&error))?;
+            .map_err(open)?;
         if version != VERSION {
-            return Err(StoreError::Version(path.to_owned()));
+            return Err(MemoryError::OtherVersion(path.to_owned()));
         }
         Ok(Self(connection))
     }
@@ -128,8 +133,8 @@ impl Store {
     ///
     /// # Errors
     /// If that cannot be set.
-    pub fn be_patient(&self) -> Result<(), StoreError> {
-        self.0.busy_timeout(PATIENT).map_err(StoreError::Sqlite)
+    pub fn wait_longer(&self) -> Result<(), MemoryError> {
+        Ok(self.0.busy_timeout(PATIENT)?)
     }
 
     fn prepare(connection: &Connection) -> rusqlite::Result<()> {
@@ -188,25 +193,25 @@ impl Store {
         }
     }
 
-    /// Holds a conversation.
+    /// Locks what is remembered of a session.
     ///
     /// # Errors
-    /// If the store cannot be used.
-    pub fn hold(&mut self, session: &str, now: &Moment) -> Result<Held<'_>, StoreError> {
+    /// If the memory cannot be used.
+    pub fn lock(&mut self, session: &str, now: &Moment) -> Result<LockedSession<'_>, MemoryError> {
         let transaction = self
             .0
             .transaction_with_behavior(TransactionBehavior::Immediate);
-        let transaction = transaction.map_err(StoreError::Sqlite)?;
-        let held = Held {
+        let transaction = transaction?;
+        let locked = LockedSession {
             transaction,
             session: session.to_owned(),
         };
-        held.touch(now).map_err(StoreError::Sqlite)?;
-        Ok(held)
+        locked.touch(now)?;
+        Ok(locked)
     }
 }
 
-impl Held<'_> {
+impl LockedSession<'_> {
     fn touch(&self, now: &Moment) -> rusqlite::Result<()> {
         self.transaction.execute(
             "INSERT INTO session (id, used, forgotten, boot, boot_ms) VALUES (?1, ?2, 0, ?3, ?4)
@@ -244,28 +249,28 @@ impl Held<'_> {
     /// How many tools were used so far.
     ///
     /// # Errors
-    /// If the store cannot be read.
-    pub fn used(&self) -> Result<u64, StoreError> {
+    /// If the memory cannot be read.
+    pub fn count_of_uses(&self) -> Result<u64, MemoryError> {
         let count = self.transaction.query_row(
             "SELECT count(*) FROM attempt WHERE session = ?1",
             [&self.session],
             |row| row.get::<_, i64>(0),
         );
-        let count = count.map_err(StoreError::Sqlite)?;
+        let count = count?;
         Ok(u64::try_from(count).unwrap_or(0))
     }
 
     /// The tools that were used so far, oldest first.
     ///
     /// # Errors
-    /// If the store cannot be read.
-    pub fn attempts(&self) -> Result<Vec<Attempt>, StoreError> {
+    /// If the memory cannot be read.
+    pub fn uses(&self) -> Result<Vec<ToolUse>, MemoryError> {
         let read = || {
             let mut statement = self.transaction.prepare(
                 "SELECT server, tool, boot, boot_ms, ms FROM attempt WHERE session = ?1 ORDER BY n",
             )?;
             let rows = statement.query_map([&self.session], |row| {
-                Ok(Attempt {
+                Ok(ToolUse {
                     server: row.get(0)?,
                     tool: row.get(1)?,
                     at: Moment {
@@ -277,21 +282,21 @@ impl Held<'_> {
             })?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
-        read().map_err(StoreError::Sqlite)
+        Ok(read()?)
     }
 
     /// Everything that was returned so far, oldest first.
     ///
     /// # Errors
-    /// If the store cannot be read.
-    pub fn returned(&self) -> Result<Vec<Returned>, StoreError> {
+    /// If the memory cannot be read.
+    pub fn results(&self) -> Result<Vec<ToolResult>, MemoryError> {
         let read = || {
             let mut statement = self
                 .transaction
                 .prepare("SELECT server, tool, body FROM returned WHERE session = ?1 ORDER BY n")?;
             let rows = statement.query_map([&self.session], |row| {
                 let body: String = row.get(2)?;
-                Ok(Returned {
+                Ok(ToolResult {
                     server: row.get(0)?,
                     tool: row.get(1)?,
                     // What is no JSON any more was cut.
@@ -300,55 +305,56 @@ impl Held<'_> {
             })?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
-        read().map_err(StoreError::Sqlite)
+        Ok(read()?)
     }
 
     /// How many results were forgotten, or kept in part only.
     ///
     /// # Errors
-    /// If the store cannot be read.
-    pub fn forgotten(&self) -> Result<u64, StoreError> {
+    /// If the memory cannot be read.
+    pub fn forgotten(&self) -> Result<u64, MemoryError> {
         let count = self.transaction.query_row(
             "SELECT forgotten FROM session WHERE id = ?1",
             [&self.session],
             |row| row.get::<_, i64>(0),
         );
-        let count = count.map_err(StoreError::Sqlite)?;
+        let count = count?;
         Ok(u64::try_from(count).unwrap_or(0))
     }
 
     /// Counts a use of a tool.
     ///
     /// # Errors
-    /// If the store cannot be written, or has counted too many.
-    pub fn attempt(&self, known: u64, attempt: &Attempt) -> Result<(), StoreError> {
+    /// If the memory cannot be written, or has counted too many.
+    pub fn count(&self, known: u64, used: &ToolUse) -> Result<(), MemoryError> {
         if known >= MAX_ATTEMPTS {
-            return Err(StoreError::ManyAttempts);
+            return Err(MemoryError::TooManyUses);
         }
         let written = self.transaction.execute(
             "INSERT INTO attempt (session, server, tool, ms, boot, boot_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             params![
                 self.session,
-                attempt.server,
-                attempt.tool,
-                attempt.at.wall_ms,
-                attempt.at.boot,
-                attempt.at.boot_ms
+                used.server,
+                used.tool,
+                used.at.wall_ms,
+                used.at.boot,
+                used.at.boot_ms
             ],
         );
-        written.map(|_| ()).map_err(StoreError::Sqlite)
+        written?;
+        Ok(())
     }
 
     /// Remembers what a tool returned.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// If the memory cannot be written.
     pub fn remember(
         &self,
         server: Option<&str>,
         tool: &str,
         value: &Value,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), MemoryError> {
         let write = || -> rusqlite::Result<()> {
             let whole = value.to_string();
             let mut lost = 0;
@@ -387,14 +393,14 @@ impl Held<'_> {
             )?;
             Ok(())
         };
-        write().map_err(StoreError::Sqlite)
+        Ok(write()?)
     }
 
     /// Writes it all, and lets other hooks go on.
     ///
     /// # Errors
-    /// If the store cannot be written.
-    pub fn finish(self) -> Result<(), StoreError> {
-        self.transaction.commit().map_err(StoreError::Sqlite)
+    /// If the memory cannot be written.
+    pub fn commit(self) -> Result<(), MemoryError> {
+        Ok(self.transaction.commit()?)
     }
 }

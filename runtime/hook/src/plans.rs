@@ -1,34 +1,22 @@
 //! The plan of a hook. Policies are compiled once and kept under their digest, because a
 //! hook starts anew for every tool. Who can write there decides nothing: what is kept is
-//! sealed.
+//! sealed. Knows nothing of how a plan is made.
 
-use crate::cli::PolicySource;
-use crate::clients::file;
-use crate::output::Failure;
-use crate::source;
-use bouncer_compiler::{Input, Options, packs};
-use bouncer_plan::{Plan, digest_of};
+use bouncer_plan::format::VIEW_PROVENANCE;
+use bouncer_plan::{LoadError, Plan, digest_of};
+use bouncer_system::replace::write_private;
 use std::path::Path;
 
-/// What decides where no policy is named.
-const BUILT_IN: &str = include_str!("../../../examples/hook.yaml");
-
-/// Loads the plan, compiling it if nothing fitting is kept in `directory`.
+/// The plan that is kept in `directory` for these sources. If there is none that fits,
+/// `make` makes one, and it is kept.
 ///
 /// # Errors
-/// If the policy does not compile, or a file cannot be read.
-pub fn load(source: &PolicySource, directory: Option<&Path>) -> Result<Plan, Failure> {
-    if source.plan.is_some() {
-        return source::plan(source);
-    }
-    let mut texts = Vec::new();
-    for path in &source.policy {
-        texts.push((source::display_name(path), source::read_policy(path)?));
-    }
-    if texts.is_empty() {
-        texts.push(("built-in:hook".to_owned(), BUILT_IN.to_owned()));
-    }
-    let sources = digest(&texts, source);
+/// What `make` says, or that what it made does not load.
+pub fn load<E: From<LoadError>>(
+    sources: &blake3::Hash,
+    directory: Option<&Path>,
+    make: impl FnOnce() -> Result<Vec<u8>, E>,
+) -> Result<Plan, E> {
     let named = directory.zip(
         sources
             .to_hex()
@@ -36,31 +24,15 @@ pub fn load(source: &PolicySource, directory: Option<&Path>) -> Result<Plan, Fai
             .map(|name| format!("{name}.plan")),
     );
     let kept = named.map(|(directory, name)| directory.join(name));
-    if let Some(plan) = kept.as_deref().and_then(|path| reuse(path, &sources)) {
+    if let Some(plan) = kept.as_deref().and_then(|path| reuse(path, sources)) {
         return Ok(plan);
     }
-    let inputs: Vec<Input<'_>> = texts
-        .iter()
-        .map(|(name, text)| Input { name, text })
-        .collect();
-    let options = Options {
-        packs: !source.layers.no_packs,
-        heuristics: !source.layers.no_heuristics,
-    };
-    let refused = |diagnostics| {
-        source::print_diagnostics(&diagnostics);
-        Failure::Message("the policy does not compile".to_owned())
-    };
-    let loaded = bouncer_compiler::load(&inputs, &options).map_err(refused)?;
-    let bytes = bouncer_compiler::compile(&loaded.policy).map_err(|_| {
-        Failure::Message("the policy cannot be built; see `bouncer compile`".to_owned())
-    })?;
+    let bytes = make()?;
     if let Some(kept) = &kept {
-        // Without it the next hook compiles again.
-        let _ = keep(kept, &sources, &bytes);
+        // Without it the next hook makes the plan again.
+        let _ = keep(kept, sources, &bytes);
     }
-    Plan::load(bytes)
-        .map_err(|error| Failure::Message(format!("the compiled plan does not load: {error}")))
+    Ok(Plan::load(bytes)?)
 }
 
 /// What stands in front of a plan that is kept: the sources' digest, and a seal.
@@ -98,13 +70,13 @@ fn keep(path: &Path, sources: &blake3::Hash, plan: &[u8]) -> std::io::Result<()>
         Some(key) => key,
         None => {
             let key = fresh_key();
-            file::write_private(&path.with_file_name(KEY), key)?;
+            write_private(&path.with_file_name(KEY), key)?;
             key
         }
     };
     let seal = sealed(&key, sources, &digest_of(plan));
     let parts: [&[u8]; 3] = [sources.as_bytes(), seal.as_bytes(), plan];
-    file::write_private(path, parts.concat())
+    write_private(path, parts.concat())
 }
 
 /// A plan is loaded only if its digest is that of its bytes, so sealing the digest seals all.
@@ -163,45 +135,42 @@ fn own_file(path: &Path) -> Option<Vec<u8>> {
     plain.then(|| std::fs::read(path).ok()).flatten()
 }
 
-/// Of all that the plan depends on.
-fn digest(texts: &[(String, String)], source: &PolicySource) -> blake3::Hash {
-    let mut hasher = blake3::Hasher::new();
-    let mut add = |text: &str| {
-        hasher.update(&(text.len() as u64).to_le_bytes());
-        hasher.update(text.as_bytes());
-    };
-    add(env!("CARGO_PKG_VERSION"));
-    for (name, text) in texts {
-        add(name);
-        add(text);
-    }
-    for pack in packs::all().iter().chain(packs::heuristics().as_ref()) {
-        add(pack.text);
-    }
-    add(&format!("{:?}", source.layers));
-    hasher.finalize()
+/// Whether a rule of the plan looks at where values came from: then no call can be
+/// decided without all that was read.
+#[must_use]
+pub fn looks_at_provenance(plan: &Plan) -> bool {
+    let mut dimensions = plan.tables().dimensions.iter();
+    dimensions.any(|dimension| dimension.view.get() == VIEW_PROVENANCE)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Layers;
+    use bouncer_compiler::{Input, Options};
+
+    /// A policy as a plan, without packs.
+    fn compile(text: &str) -> Vec<u8> {
+        let input = Input {
+            name: "policy.yaml",
+            text,
+        };
+        let options = Options {
+            packs: false,
+            heuristics: false,
+        };
+        let loaded = bouncer_compiler::load(&[input], &options).unwrap();
+        bouncer_compiler::compile(&loaded.policy).unwrap()
+    }
 
     /// The name of what is kept is known to everybody, so it proves nothing.
     #[test]
     fn a_plan_that_somebody_put_there_is_not_taken() {
         let place = tempfile::tempdir().unwrap();
         let directory = place.path().join("plans");
-        let source = PolicySource {
-            plan: None,
-            map_plan: false,
-            policy: Vec::new(),
-            layers: Layers {
-                no_packs: true,
-                no_heuristics: true,
-            },
-        };
-        let first = load(&source, Some(&directory)).unwrap();
+        let sources = blake3::hash(b"the sources");
+        let strict =
+            || -> Result<_, LoadError> { Ok(compile("version: 1\ndefaults: {onUnknown: deny}\n")) };
+        let first = load(&sources, Some(&directory), strict).unwrap();
         let find = || {
             let mut entries = std::fs::read_dir(&directory).unwrap();
             let plan = |entry: &std::fs::DirEntry| entry.path().extension().is_some();
@@ -212,20 +181,9 @@ mod tests {
         };
         let kept = find();
         let own = std::fs::read(&kept).unwrap();
-        let texts = [("built-in:hook".to_owned(), BUILT_IN.to_owned())];
-        let sources = digest(&texts, &source);
         assert!(reuse(&kept, &sources).is_some());
 
-        let input = Input {
-            name: "allow.yaml",
-            text: "version: 1\ndefaults: {onUnknown: allow}\n",
-        };
-        let options = Options {
-            packs: false,
-            heuristics: false,
-        };
-        let lax = bouncer_compiler::load(&[input], &options).unwrap();
-        let lax = bouncer_compiler::compile(&lax.policy).unwrap();
+        let lax = compile("version: 1\ndefaults: {onUnknown: allow}\n");
         let head = own.get(..HEAD).unwrap();
         for forged in [
             lax.clone(),
@@ -234,13 +192,13 @@ mod tests {
         ] {
             std::fs::write(&kept, forged).unwrap();
             assert!(reuse(&kept, &sources).is_none());
-            let loaded = load(&source, Some(&directory)).unwrap();
+            let loaded = load(&sources, Some(&directory), strict).unwrap();
             assert_eq!(loaded.short_digest(), first.short_digest());
             // And the right one is kept again.
             assert_eq!(std::fs::read(&kept).unwrap(), own);
         }
         // Not for other sources either.
-        let other = digest(&[("x".to_owned(), "y".to_owned())], &source);
+        let other = blake3::hash(b"others");
         assert!(reuse(&kept, &other).is_none());
         #[cfg(unix)]
         {

@@ -1,20 +1,10 @@
 //! Words: quotes, expansions, substitutions, patterns.
 
-use super::reader::{Reader, Unread, commands};
-use super::{TOP, Word};
+use super::{Reader, Unread, commands};
+use crate::shell::{TOP, Word, assignable};
 
 /// Words that one pattern in braces stands for, at most.
 const MAX_BRACES: usize = 64;
-
-/// Whether a variable can have this name.
-pub(super) fn assignable(name: &str) -> bool {
-    let mut chars = name.chars();
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    chars
-        .next()
-        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
-        && chars.all(plain)
-}
 
 /// Whether the end of a here document is a plain name, or one in quotes.
 pub(super) fn plain_end(bare: &str, name: &str) -> bool {

@@ -1,37 +1,10 @@
-//! Quoting of outside text in messages, so that it can neither forge lines nor
-//! hide characters from whoever reads them.
+//! How text from outside is shown to people, so that it can neither forge lines nor hide
+//! characters. For messages only: what is written here is never judged.
 
 use std::fmt::Write as _;
 
-/// Longest quoted text, in characters.
-const LONGEST: usize = 60;
-
-/// `text` in back-ticks: control, invisible and direction-changing characters are
-/// escaped, and long text is cut.
-#[must_use]
-pub fn quote(text: &str) -> String {
-    let mut out = String::with_capacity(text.len().min(4 * LONGEST) + 2);
-    out.push('`');
-    out.push_str(&plain(text));
-    out.push('`');
-    out
-}
-
-/// As [`quote`], without the back-ticks.
-#[must_use]
-pub fn plain(text: &str) -> String {
-    let mut out = String::new();
-    for (count, c) in text.chars().enumerate() {
-        if count == LONGEST {
-            out.push('…');
-            break;
-        }
-        push_visible(&mut out, c);
-    }
-    out
-}
-
-/// As [`plain`], however long.
+/// A text on one line, for back-ticks: control, invisible and direction-changing characters
+/// are escaped.
 #[must_use]
 pub fn escape(text: &str) -> String {
     let mut out = String::new();
@@ -56,7 +29,8 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-fn push_visible(out: &mut String, c: char) {
+/// Adds one character to such a text.
+pub fn push_visible(out: &mut String, c: char) {
     match c {
         '\n' => out.push_str("\\n"),
         '\t' => out.push_str("\\t"),
@@ -80,16 +54,4 @@ pub fn is_invisible(c: char) -> bool {
         | '\u{e000}'..='\u{f8ff}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
         | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' | '\u{1d173}'..='\u{1d17a}'
         | '\u{f0000}'..='\u{10ffff}')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn outside_text_cannot_forge_lines() {
-        assert_eq!(quote("a\nerror: b"), "`a\\nerror: b`");
-        assert_eq!(quote("\u{1b}[31m\u{202e}x`"), "`\\u{1b}[31m\\u{202e}x\\``");
-        assert_eq!(quote(&"x".repeat(100)).chars().count(), LONGEST + 3);
-    }
 }
