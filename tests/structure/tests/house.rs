@@ -11,7 +11,6 @@ use std::path::Path;
 const FILES_IN_CIRCLES: &[(&str, usize)] = &[
     ("bouncer", 8),
     ("bouncer-compiler", 2),
-    ("bouncer-engine", 13),
     ("bouncer-proxy", 19),
 ];
 
@@ -19,7 +18,6 @@ const FILES_IN_CIRCLES: &[(&str, usize)] = &[
 const FOLDERS_IN_CIRCLES: &[(&str, usize)] = &[
     ("bouncer", 10),
     ("bouncer-compiler", 4),
-    ("bouncer-engine", 13),
     ("bouncer-proxy", 30),
 ];
 

@@ -1,6 +1,6 @@
 //! The answer to a call, its reason, and the permit to forward it.
 
-use super::Call;
+use super::call::Call;
 use crate::provenance::Origin;
 use bouncer_plan::Label;
 use bouncer_plan::Stage;
