@@ -7,4 +7,6 @@
 pub mod frame;
 pub mod id;
 pub mod jsonrpc;
+pub mod splice;
+pub mod sse;
 pub mod version;

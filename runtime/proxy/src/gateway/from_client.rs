@@ -4,38 +4,38 @@
 //! message, above all a call's arguments, goes on byte for byte. Calls are judged behind
 //! this: by their server's own mediator, under the tool's own name.
 
-use super::super::envelope::{FromClient, Id, PassThrough, classify};
-use super::super::from_client::cancelled_key;
-use super::super::judging::{Case, Finding};
-use super::super::line::{Line, LineReader};
-use super::super::session::Judge;
-use super::catalogue::Place;
-use super::front::{Front, Member, State};
-use super::lists::List;
-use super::routes::{Request, number};
-use super::splice::{Edit, member as member_of, splice};
-use super::tasks::{Heading, Tasked, related};
+use crate::conversation::envelope::{FromClient, Id, PassThrough, classify};
+use crate::conversation::gated::Judge;
+use crate::gateway::catalogue::Place;
+use crate::gateway::lists::List;
+use crate::gateway::router::{Front, Member, State};
+use crate::gateway::routes::{Request, number};
+use crate::gateway::tasks::{Heading, Tasked, related};
+use crate::session::from_client::cancelled_key;
+use crate::session::judging::{Case, Finding};
+use crate::wire::line::{Line, LineReader};
 use bouncer_audit::Outcome;
 use bouncer_engine::gate::CallMessage;
 use bouncer_mcp::frame::FrameReader;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
+use bouncer_mcp::splice::{Edit, member as member_of, splice};
 use bouncer_system::log::{note, quoted, visible};
 use std::rc::Rc;
 use std::time::Instant;
 use tokio::io::AsyncRead;
 
 /// JSON-RPC: no such method.
-pub(super) const METHOD_NOT_FOUND: i32 = -32601;
+pub(crate) const METHOD_NOT_FOUND: i32 = -32601;
 
 /// Calls that wait for their servers to start, in bytes.
 const MAX_KEPT: usize = 64 * 1024 * 1024;
 
 /// Where a request goes, or why nowhere.
-pub(super) type Whose<T> = Result<T, String>;
+pub(crate) type Whose<T> = Result<T, String>;
 
 impl<J: Judge + 'static> Front<J> {
     /// Reads the client's lines until there are no more.
-    pub(super) async fn pump_client<R: AsyncRead + Unpin>(self: Rc<Self>, source: R) {
+    pub(crate) async fn pump_client<R: AsyncRead + Unpin>(self: Rc<Self>, source: R) {
         let mut frames = FrameReader::new(self.settings.max_message);
         let mut lines = LineReader::new(source, self.settings.max_message);
         loop {
@@ -263,7 +263,7 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// Sends a request to a server, under a number of its own.
-    pub(super) fn forward<'a>(
+    pub(crate) fn forward<'a>(
         &self,
         frames: &mut FrameReader,
         id: &Id<'a>,
@@ -311,7 +311,7 @@ impl<J: Judge + 'static> Front<J> {
         ))
     }
 
-    pub(super) fn member(&self, index: usize) -> Whose<&Rc<Member>> {
+    pub(crate) fn member(&self, index: usize) -> Whose<&Rc<Member>> {
         let member = self.members.get(index).filter(|member| member.is_up());
         member.ok_or_else(|| "the server does not run at the moment".to_owned())
     }
@@ -493,7 +493,7 @@ impl<J: Judge + 'static> Front<J> {
 }
 
 /// The progress token in `_meta`, as it was spelled.
-pub(super) fn progress_token<'a>(
+pub(crate) fn progress_token<'a>(
     frames: &mut FrameReader,
     meta: Option<&'a [u8]>,
 ) -> Whose<Option<&'a [u8]>> {

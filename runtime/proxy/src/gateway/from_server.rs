@@ -1,18 +1,18 @@
 //! What a server's mediator says to the client: it is recorded already, and only has to
 //! get the ids, tokens and names that the client knows.
 
-use super::super::from_client::cancelled_key;
-use super::super::interpreter::Questions;
-use super::super::line::{Line, LineReader};
-use super::super::session::Judge;
-use super::from_client::{METHOD_NOT_FOUND, progress_token};
-use super::front::{About, Front, Member};
-use super::routes::{Request, number};
-use super::splice::{member as whole_member, splice};
-use super::tasks::{Heading, Tasked};
+use crate::conversation::gated::Judge;
+use crate::gateway::from_client::{METHOD_NOT_FOUND, progress_token};
+use crate::gateway::router::{About, Front, Member};
+use crate::gateway::routes::{Request, number};
+use crate::gateway::tasks::{Heading, Tasked};
+use crate::session::from_client::cancelled_key;
+use crate::upstream::adapter::Questions;
+use crate::wire::line::{Line, LineReader};
 use bouncer_mcp::frame::{Frame, FrameReader, text};
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR};
+use bouncer_mcp::splice::{member as whole_member, splice};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
@@ -20,7 +20,7 @@ use tokio::io::AsyncRead;
 
 impl<J: Judge + 'static> Front<J> {
     /// Reads what comes from a server until there is no more.
-    pub(super) async fn pump_member<R: AsyncRead + Unpin>(
+    pub(crate) async fn pump_member<R: AsyncRead + Unpin>(
         self: Rc<Self>,
         member: Rc<Member>,
         source: R,

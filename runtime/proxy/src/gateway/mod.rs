@@ -6,40 +6,35 @@
 //! sent through another. In front of the mediators stands a switchboard that knows which
 //! request belongs to whom, and judges nothing.
 
-mod catalogue;
-mod directory;
-mod from_client;
-mod from_server;
-mod front;
-mod hello;
-mod http;
-mod life;
-mod lists;
-mod page;
-mod routes;
-pub(super) mod splice;
-mod subjects;
-mod tasks;
+pub(crate) mod backend;
+pub(crate) mod catalogue;
+pub(crate) mod directory;
+pub(crate) mod from_client;
+pub(crate) mod from_server;
+pub(crate) mod initialize;
+pub(crate) mod lists;
+pub(crate) mod router;
+pub(crate) mod routes;
+pub(crate) mod targets;
+pub(crate) mod tasks;
 #[cfg(test)]
 mod tests;
 
-pub use http::{HttpGateway, Limits, Listen, Opened, Opener, TlsFiles, Tokens};
-pub use page::{Page, Said, Site};
-
-use super::board::Place;
-use super::desk::Desk;
-use super::interpreter::Order;
-use super::link::{Endpoint, Reach};
-use super::mediator::{Office, Settings};
-use super::metrics::Metrics;
-use super::reload::{self, Changes};
-use super::session::{Judge, Session};
-use super::unix;
+use crate::approval::out_of_band::Desk;
+use crate::conversation::gated::{Judge, Session};
+use crate::gateway::backend::Connector;
+use crate::gateway::router::{Ending, Front};
+use crate::session::mediator::{Office, Settings};
+use crate::session::reload;
+use crate::session::reload::Changes;
+use crate::telemetry::metrics::Metrics;
+use crate::telemetry::status::Place;
+use crate::upstream::adapter::Order;
+use crate::upstream::connection::{Endpoint, Reach};
+use crate::wire::unix;
 use bouncer_audit::Audit;
 use bouncer_engine::gate::Gate;
 use bouncer_engine::tools::Lock;
-use front::{Ending, Front};
-use life::Connector;
 use std::future::Future;
 use std::io;
 use std::pin::pin;
@@ -154,14 +149,14 @@ impl Gateway {
 
 /// The switchboard of one conversation, what connects it to its servers, and what it
 /// judges by.
-struct Switchboard {
-    front: Rc<Front<Session>>,
-    connectors: Vec<Box<dyn Connector>>,
-    session: Session,
+pub(crate) struct Switchboard {
+    pub front: Rc<Front<Session>>,
+    pub connectors: Vec<Box<dyn Connector>>,
+    pub session: Session,
 }
 
 /// The servers, as they are spoken to on behalf of clients of one kind.
-fn reached(
+pub(crate) fn reached(
     servers: Vec<(String, Endpoint)>,
     settings: &Settings,
     order: Order,
@@ -174,7 +169,7 @@ fn reached(
     servers.into_iter().map(reach).collect()
 }
 
-fn switchboard(
+pub(crate) fn switchboard(
     gate: Gate,
     lock: Option<Lock>,
     office: Rc<Office>,
@@ -203,7 +198,7 @@ fn switchboard(
 
 impl Front<Session> {
     /// Takes over changes of the policy and of the accepted tools.
-    fn follow(
+    pub(crate) fn follow(
         self: &Rc<Self>,
         changes: Changes,
         session: Session,
@@ -215,7 +210,7 @@ impl Front<Session> {
 }
 
 /// Runs a gateway between two streams until the client is gone or `told` resolves.
-async fn serve<J, R, W, F>(
+pub(crate) async fn serve<J, R, W, F>(
     front: &Rc<Front<J>>,
     connectors: impl Iterator<Item = Box<dyn Connector>>,
     client_in: R,

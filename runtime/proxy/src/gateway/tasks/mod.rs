@@ -10,7 +10,7 @@
 
 mod routing;
 
-pub(super) use routing::{EXTENSION, Heading, related};
+pub(crate) use crate::gateway::tasks::routing::{EXTENSION, Heading, related};
 
 use bouncer_system::random;
 use serde_json::{Map, Value, json};
@@ -38,7 +38,7 @@ const MAX_LISTED: usize = 64;
 
 /// What a request of the client has to do with tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Tasked {
+pub(crate) enum Tasked {
     /// Nothing.
     No,
     /// A call that asks for one.
@@ -55,7 +55,7 @@ pub(super) enum Tasked {
 
 /// A task, as a server made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Task {
+pub(crate) struct Task {
     /// Counts the tasks of the conversation.
     number: u64,
     pub server: usize,
@@ -76,7 +76,7 @@ pub(super) struct Task {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Tasks {
+pub(crate) struct Tasks {
     last: u64,
     all: BTreeMap<u64, Task>,
     shown: HashMap<String, u64>,
@@ -85,7 +85,7 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
@@ -94,7 +94,7 @@ impl Tasks {
     ///
     /// # Errors
     /// If it cannot be told from others.
-    pub(super) fn note(
+    pub(crate) fn note(
         &mut self,
         (server, name): (usize, &str),
         tool: &str,
@@ -149,34 +149,34 @@ impl Tasks {
     }
 
     /// The task that the client knows by that id.
-    pub(super) fn find(&self, shown: &str, now: Instant) -> Option<&Task> {
+    pub(crate) fn find(&self, shown: &str, now: Instant) -> Option<&Task> {
         let task = self.all.get(self.shown.get(shown)?)?;
         (task.until > now).then_some(task)
     }
 
     /// The client's id for a server's.
-    pub(super) fn shown(&self, server: usize, own: &str, now: Instant) -> Option<&str> {
+    pub(crate) fn shown(&self, server: usize, own: &str, now: Instant) -> Option<&str> {
         let number = self.own.get(&(server, own.to_owned()))?;
         let task = self.all.get(number)?;
         (task.until > now).then_some(task.shown.as_str())
     }
 
     /// The progress token of the call of that number, if its task is still known.
-    pub(super) fn token(&self, server: usize, call: u64, now: Instant) -> Option<Box<[u8]>> {
+    pub(crate) fn token(&self, server: usize, call: u64, now: Instant) -> Option<Box<[u8]>> {
         let task = self.all.get(self.tokens.get(&call)?)?;
         let (_, token) = task.token.as_ref()?;
         (task.server == server && task.until > now).then(|| token.clone())
     }
 
     /// Whether the task asked for something of that name when it was last heard of.
-    pub(super) fn asks(&self, task: &Task, name: &str) -> bool {
+    pub(crate) fn asks(&self, task: &Task, name: &str) -> bool {
         let known = self.all.get(&task.number);
         known.is_some_and(|task| task.asked.contains(name))
     }
 
     /// Something was heard of a task. Its time stays as it was, unless the server says
     /// another, as it may in the extension: counted from the beginning.
-    pub(super) fn update(&mut self, server: usize, own: &str, heard: &Value, now: Instant) {
+    pub(crate) fn update(&mut self, server: usize, own: &str, heard: &Value, now: Instant) {
         let number = self.own.get(&(server, own.to_owned()));
         let task = number.and_then(|number| self.all.get_mut(number));
         if let Some(task) = task.filter(|task| task.until > now) {
@@ -192,13 +192,13 @@ impl Tasks {
     }
 
     /// A server does not run any more, and its tasks with it.
-    pub(super) fn forget(&mut self, server: usize) {
+    pub(crate) fn forget(&mut self, server: usize) {
         self.remove_all(|task| task.server == server);
     }
 
     /// One page of all tasks, oldest first, and where the next begins. `None`: there is no
     /// such page.
-    pub(super) fn page(&mut self, cursor: Option<&str>, now: Instant) -> Option<Value> {
+    pub(crate) fn page(&mut self, cursor: Option<&str>, now: Instant) -> Option<Value> {
         self.drop_expired(now);
         let after: u64 = match cursor {
             None => 0,

@@ -1,15 +1,15 @@
 //! Requests about tasks, and what is said with regard to one: which server it is for, and
 //! the id that the other side knows.
 
-use super::super::super::envelope::{Id, PassThrough};
-use super::super::super::session::Judge;
-use super::super::from_client::METHOD_NOT_FOUND;
-use super::super::front::{Front, Member};
-use super::super::routes::Request;
-use super::super::splice::{Edit, member};
-use super::{Task, Tasked};
+use crate::conversation::envelope::{Id, PassThrough};
+use crate::conversation::gated::Judge;
+use crate::gateway::from_client::METHOD_NOT_FOUND;
+use crate::gateway::router::{Front, Member};
+use crate::gateway::routes::Request;
+use crate::gateway::tasks::{Task, Tasked};
 use bouncer_mcp::frame::{Frame, FrameReader, Unreadable, text};
 use bouncer_mcp::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS};
+use bouncer_mcp::splice::{Edit, member};
 use bouncer_mcp::version::{
     CAPABILITIES_META, MODERN, RELATED_TASK_META, TASK, TASK_METHODS, VERSIONS, has_tasks,
 };
@@ -20,11 +20,11 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// What a server that has the extension offers.
-pub(in super::super) const EXTENSION: &str = "extensions/io.modelcontextprotocol~1tasks";
+pub(crate) const EXTENSION: &str = "extensions/io.modelcontextprotocol~1tasks";
 
 /// Where a message goes that may be about a task.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) enum Heading {
+pub(crate) enum Heading {
     /// To that server.
     Server(usize),
     /// From that server to the client.
@@ -33,7 +33,7 @@ pub(in super::super) enum Heading {
 
 /// What has to change in `_meta` of a message with regard to a task, and whether the task is
 /// known there. What is not known is left out.
-pub(in super::super) fn related<'a>(
+pub(crate) fn related<'a>(
     frames: &mut FrameReader,
     meta: Option<&'a [u8]>,
     translate: impl Fn(&str) -> Option<String>,
@@ -60,7 +60,7 @@ pub(in super::super) fn related<'a>(
 
 impl<J: Judge + 'static> Front<J> {
     /// Why calls of this client do not become tasks of that server, if so.
-    pub(in super::super) fn why_no_task(&self, member: &Member) -> Option<String> {
+    pub(crate) fn why_no_task(&self, member: &Member) -> Option<String> {
         if let Some(why) = self.why_no_tasks() {
             return Some(why);
         }
@@ -81,7 +81,7 @@ impl<J: Judge + 'static> Front<J> {
 
     /// What a call of the client has to do with tasks. Servers of the newer version only
     /// make one for a client that says, with this call, that it can take one.
-    pub(in super::super) fn tasked(
+    pub(crate) fn tasked(
         &self,
         frames: &mut FrameReader,
         meta: Option<&[u8]>,
@@ -102,7 +102,7 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// The id that the other side knows a task by.
-    pub(in super::super) fn translated(&self, heading: Heading, id: &str) -> Option<String> {
+    pub(crate) fn translated(&self, heading: Heading, id: &str) -> Option<String> {
         let (tasks, now) = (self.tasks.borrow(), Instant::now());
         match heading {
             Heading::Client(server) => tasks.shown(server, id, now).map(str::to_owned),
@@ -114,7 +114,7 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// See [`related`]; without a word on whether the task is known.
-    pub(in super::super) fn related_edit<'a>(
+    pub(crate) fn related_edit<'a>(
         &self,
         frames: &mut FrameReader,
         holder: Option<&'a [u8]>,
@@ -129,7 +129,7 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// A request of the client about tasks.
-    pub(in super::super) fn on_tasks<'a>(
+    pub(crate) fn on_tasks<'a>(
         &self,
         frames: &mut FrameReader,
         id: &Id<'a>,
@@ -220,7 +220,7 @@ impl<J: Judge + 'static> Front<J> {
 
     /// What has to change in a server's answer with regard to tasks; or why the client must
     /// not have it.
-    pub(in super::super) fn tasked_edits<'a>(
+    pub(crate) fn tasked_edits<'a>(
         &self,
         frames: &mut FrameReader,
         member: &Member,
@@ -286,7 +286,7 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// The edit of a server's word on how a task is; `None`: the client has no such task.
-    pub(in super::super) fn status_edit<'a>(
+    pub(crate) fn status_edit<'a>(
         &self,
         frames: &mut FrameReader,
         member: &Member,

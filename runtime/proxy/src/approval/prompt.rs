@@ -1,0 +1,273 @@
+//! Puts a question to the human behind the client, as an MCP form elicitation.
+//!
+//! Knows what is asked and what counts as a yes; not what follows from it.
+
+use crate::conversation::gated::{Approval, Judge};
+use crate::session::judging::{Case, Finding};
+use crate::session::mediator::Mediator;
+use crate::session::open_requests::Waiting;
+use crate::upstream::adapter::{Questions, Related};
+use bouncer_engine::gate::CallMessage;
+use bouncer_system::log::{quoted, visible};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Destinations longer than this, in characters, cannot be shown whole, and nobody can
+/// vouch for what they do not see.
+const MAX_DESTINATION: usize = 1000;
+/// Arguments of a call that are shown at most.
+const MAX_ARGUMENTS: usize = 40;
+/// Characters of an argument's name.
+const MAX_ARGUMENT: usize = 300;
+/// Characters of an argument's value that a form has room for.
+const MAX_VALUE: usize = 2000;
+/// Characters of other texts.
+const MAX_TEXT: usize = 2000;
+
+/// What came of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reply {
+    /// A clear yes.
+    Approved,
+    /// Anything else that was said.
+    Declined,
+    /// The client could not ask: it answered with an error.
+    Unasked,
+    /// Nobody will answer any more.
+    Gone,
+    /// Nothing was said in time.
+    TimedOut,
+    /// The client took the call back.
+    Cancelled,
+}
+
+/// The words of a question. `None` if it cannot be put so that a human sees what they
+/// would approve.
+pub(crate) fn message(
+    server: Option<&str>,
+    call: &CallMessage<'_>,
+    asked: &Finding,
+) -> Option<String> {
+    let mut text = format!("Tool {}", quoted(call.tool(), 200));
+    if let Some(server) = server {
+        text.push_str(&format!(" of server {}", quoted(server, 200)));
+    }
+    let holds_for = match &asked.approval {
+        Approval::Never => return None,
+        Approval::Destination(question) => {
+            if question.destination.chars().count() > MAX_DESTINATION {
+                return None;
+            }
+            text.push_str(&format!(
+                " wants to send data to a destination that nothing vouches for.\n\
+                 Parameter: {}\nDestination: {}",
+                quoted(&question.param, 200),
+                quoted(&question.destination, MAX_DESTINATION)
+            ));
+            "this destination, parameter and tool until the client ends"
+        }
+        Approval::ThisCall => {
+            text.push_str(" is about to be called, and the policy wants a human to look at it.");
+            push_arguments(call.arguments(), &mut text)?;
+            "this one call"
+        }
+    };
+    let reason: String = visible(&asked.reason).chars().take(MAX_TEXT).collect();
+    text.push_str(&format!("\nWhy: {reason}"));
+    if let Some(at) = &asked.at {
+        text.push_str(&format!("\nPolicy: {}", visible(at)));
+    }
+    text.push_str(&format!("\nApproving holds for {holds_for}."));
+    Some(text)
+}
+
+/// Shows every argument whole. `None` if that would be more than fits into a form.
+fn push_arguments(arguments: Option<&[u8]>, text: &mut String) -> Option<()> {
+    let Some(raw) = arguments else {
+        text.push_str("\nIt has no arguments.");
+        return Some(());
+    };
+    let arguments: BTreeMap<String, &RawValue> = serde_json::from_slice(raw).ok()?;
+    if arguments.len() > MAX_ARGUMENTS {
+        return None;
+    }
+    for (name, value) in arguments {
+        if name.chars().count() > MAX_ARGUMENT {
+            return None;
+        }
+        let value = value.get();
+        if value.chars().nth(MAX_VALUE).is_some() {
+            return None;
+        }
+        text.push_str(&format!(
+            "\n{}: {}",
+            quoted(&name, MAX_ARGUMENT),
+            visible(value)
+        ));
+    }
+    Some(())
+}
+
+/// The request that puts `message`. `mode` is left out: a form is the default, and
+/// versions before 2025-11-25 do not know the member.
+fn request(id: &str, message: &str) -> Value {
+    json!({
+        "jsonrpc": "2.0", "id": id, "method": "elicitation/create",
+        "params": {
+            "message": message,
+            "requestedSchema": {
+                "type": "object",
+                "properties": {
+                    "approve": {
+                        "type": "boolean",
+                        "title": "Approve",
+                        "description": "Let the call go ahead",
+                        "default": false,
+                    },
+                },
+                "required": ["approve"],
+            },
+        },
+    })
+}
+
+/// Whether the result of an elicitation is a clear yes.
+pub(crate) fn is_yes(result: &Value) -> bool {
+    result.get("action").and_then(Value::as_str) == Some("accept")
+        && result.pointer("/content/approve") == Some(&Value::Bool(true))
+}
+
+/// As long as it lives, it is known which call a question is about.
+struct AboutCall<'a>(&'a Questions, &'a str);
+
+impl<'a> AboutCall<'a> {
+    fn note(asks: &'a Questions, id: &'a str, case: &Case<'_>) -> Self {
+        if let Some(request) = &case.id {
+            let related = Related {
+                request: request.key.clone(),
+                name: id.to_owned(),
+                of: 1,
+            };
+            asks.borrow_mut().insert(id.to_owned(), related);
+        }
+        Self(asks, id)
+    }
+}
+
+impl Drop for AboutCall<'_> {
+    fn drop(&mut self) {
+        self.0.borrow_mut().remove(self.1);
+    }
+}
+
+impl<J: Judge> Mediator<J> {
+    /// Asks, and waits for the answer, the time-out or the end of the call.
+    pub(crate) async fn ask(&self, message: &str, case: &Case<'_>, waiting: &Waiting) -> Reply {
+        self.client.room().await;
+        if waiting.is_cancelled() {
+            return Reply::Cancelled;
+        }
+        let id = self.next_ask_id();
+        let answer = self.table.borrow_mut().expect_client(&id);
+        // Whoever passes it on has to know which call it is about: a yes to it is none to
+        // another.
+        let asks = AboutCall::note(&self.asks, &id, case);
+        self.client
+            .push(request(&id, message).to_string().as_bytes());
+        let reply = tokio::select! {
+            answer = answer => match answer {
+                Ok(Some(result)) if is_yes(&result) => return Reply::Approved,
+                Ok(Some(_)) => return Reply::Declined,
+                Ok(None) => return Reply::Unasked,
+                Err(_) => return Reply::Gone,
+            },
+            () = waiting.cancelled() => Reply::Cancelled,
+            () = tokio::time::sleep(self.settings.ask_timeout) => Reply::TimedOut,
+        };
+        drop(asks);
+        // Whatever is answered now comes too late: close the form.
+        self.table.borrow_mut().forget_client(&id);
+        let notice = json!({
+            "jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": {"requestId": id, "reason": "the question is not open any more"},
+        });
+        self.client.push(notice.to_string().as_bytes());
+        reply
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::gated::Question;
+    use bouncer_mcp::frame::FrameReader;
+
+    fn ask(arguments: &str, approval: Approval) -> Option<String> {
+        let line = format!(
+            r#"{{"method":"tools/call","params":{{"name":"x\ny","arguments":{arguments}}}}}"#
+        );
+        let mut reader = FrameReader::new(1 << 20);
+        let call = CallMessage::parse(None, line.as_bytes(), &mut reader).unwrap();
+        let asked = Finding {
+            at: Some("p.yaml:1:1".to_owned()),
+            approval,
+            ..Finding::own("because\n`x`")
+        };
+        message(Some("s"), &call, &asked)
+    }
+
+    #[test]
+    fn a_name_cannot_forge_the_question() {
+        let text = ask(
+            "{}",
+            Approval::Destination(Question {
+                param: "to\nApproved: yes".to_owned(),
+                destination: "a@b\u{202e}\n".to_owned(),
+            }),
+        )
+        .unwrap();
+        assert_eq!(text.lines().count(), 6, "{text}");
+        assert!(text.contains(r#"Destination: "a@b\u{202e}\u{a}""#));
+        let text = ask(
+            r#"{"k\n":"v\n","long":"LONG"}"#.replace("LONG", &"x".repeat(400)).as_str(),
+            Approval::ThisCall,
+        )
+        .unwrap();
+        assert_eq!(text.lines().count(), 6, "{text}");
+        assert!(text.contains(&"x".repeat(400)));
+    }
+
+    #[test]
+    fn what_cannot_be_shown_is_not_asked() {
+        let question = Question {
+            param: "to".to_owned(),
+            destination: "x".repeat(1001),
+        };
+        assert_eq!(ask("{}", Approval::Destination(question)), None);
+        let long = format!(r#"{{"cmd":"ls {}; rm -rf /"}}"#, " ".repeat(2000));
+        assert_eq!(ask(&long, Approval::ThisCall), None);
+        let many: Vec<String> = (0..41).map(|n| format!("\"a{n}\":1")).collect();
+        assert_eq!(
+            ask(&format!("{{{}}}", many.join(",")), Approval::ThisCall),
+            None
+        );
+    }
+
+    #[test]
+    fn only_a_clear_yes_is_one() {
+        assert!(is_yes(
+            &json!({"action": "accept", "content": {"approve": true}})
+        ));
+        for no in [
+            json!({"action": "accept", "content": {"approve": "true"}}),
+            json!({"action": "accept", "content": {}}),
+            json!({"action": "accept"}),
+            json!({"action": "decline", "content": {"approve": true}}),
+            json!({"action": "Accept", "content": {"approve": true}}),
+            json!([]),
+        ] {
+            assert!(!is_yes(&no), "{no}");
+        }
+    }
+}

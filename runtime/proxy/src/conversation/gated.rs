@@ -1,0 +1,303 @@
+//! What the proxy needs of the gate, and the gate with one conversation, which several
+//! servers may share.
+//!
+//! A seam for tests only: an implementation hands out [`Permit`]s, and only a
+//! decision of the gate makes one.
+
+use bouncer_engine::gate::{
+    Approvable, Attempt, Call, Conversation, Gate, Grounds, Permit, Surveyed,
+};
+use bouncer_engine::tools::{Lock, ToolDefinition};
+use bouncer_plan::Stage;
+use bouncer_plan::Verdict;
+use bouncer_plan::{Corrupt, Plan};
+use serde_json::Value;
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// What the clock of a conversation shows at its start: others whose budgets it shares may
+/// have called long before.
+const BEFORE_MS: u64 = 1 << 40;
+
+/// A decision in words of its own, so that logs and answers can outlive the gate's borrow.
+#[derive(Debug)]
+pub(crate) struct Judgement<'a> {
+    pub verdict: Verdict,
+    pub stage: Stage,
+    pub reason: String,
+    /// `file:line:column`.
+    pub at: Option<String>,
+    /// A stable word for machines.
+    pub code: &'static str,
+    /// The destination that it is about.
+    pub grounds: Option<Grounds>,
+    /// How much of what was read has been forgotten: see
+    /// [`bouncer_engine::provenance::Provenance::dropped`].
+    pub forgotten: u64,
+    /// How a human can lift an ask.
+    pub approval: Approval,
+    /// Only with [`Verdict::Allow`], or where the policy is only observed.
+    pub permit: Option<Permit<'a>>,
+}
+
+/// How a human can lift an ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Approval {
+    /// Not at all.
+    Never,
+    /// By vouching for a destination, for the whole conversation.
+    Destination(Question),
+    /// By approving exactly this call, once.
+    ThisCall,
+}
+
+/// A destination to vouch for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Question {
+    pub param: String,
+    pub destination: String,
+}
+
+/// Judges the calls of one conversation and remembers what it has seen.
+pub(crate) trait Judge {
+    /// Judges a call, and lets `then` act on the judgement. A permit lives no longer than
+    /// that, so it cannot be kept for later; `then` must not come back to the judge.
+    fn judge<R>(
+        &mut self,
+        call: &Call<'_>,
+        attempt: Attempt,
+        then: impl FnOnce(Judgement<'_>) -> R,
+    ) -> R;
+    /// Remembers that a human vouched for a destination.
+    fn approve(&mut self, tool: &str, question: &Question);
+    /// The first listing.
+    fn pin(&mut self, tools: &[ToolDefinition]);
+    /// A later listing.
+    fn observe(&mut self, tools: &[ToolDefinition]);
+    /// What a call returned.
+    fn record(&mut self, tool: &str, result: &Value);
+    /// How the server introduced itself.
+    fn record_introduction(&mut self, introduction: &Value);
+    /// Other text that reaches the agent.
+    fn record_untrusted(&mut self, origin: &str, value: &Value);
+    /// Changes whenever the policy does: what a human answered before then was about
+    /// another one.
+    fn generation(&self) -> u64 {
+        0
+    }
+    /// Whether a call of the tool could only be judged once others have finished counting.
+    fn is_held_up(&self, _tool: &str) -> bool {
+        false
+    }
+    /// Whether a tool is not to be shown, because every call of it is denied.
+    fn hides(&self, _tool: &str) -> bool {
+        false
+    }
+    /// How tools stand, for people to look at.
+    fn survey(&self, _tools: &mut dyn Iterator<Item = &str>) -> Vec<Surveyed> {
+        Vec::new()
+    }
+}
+
+/// The gate and one conversation, as one server takes part in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    shared: Rc<RefCell<Shared>>,
+    server: Option<String>,
+}
+
+/// What all servers of a conversation share.
+#[derive(Debug)]
+struct Shared {
+    gate: Gate,
+    conversation: Conversation,
+    lock: Option<Lock>,
+    started: Instant,
+    /// Servers whose tools are pinned: what they list later is held against that, also
+    /// after they were started again.
+    pinned: HashSet<Option<String>>,
+    /// The policy is only observed.
+    observe: bool,
+}
+
+impl Session {
+    /// A new conversation with a server.
+    pub(crate) fn new(gate: Gate, server: Option<String>, lock: Option<Lock>) -> Self {
+        let shared = Rc::new(RefCell::new(Shared {
+            conversation: gate.conversation(),
+            gate,
+            lock,
+            started: Instant::now(),
+            pinned: HashSet::new(),
+            observe: false,
+        }));
+        Self { shared, server }.unlisted()
+    }
+
+    /// The same, with the policy observed rather than held, if `observe`.
+    pub(crate) fn observing(self, observe: bool) -> Self {
+        self.shared.borrow_mut().observe = observe;
+        self
+    }
+
+    /// The same conversation, with another server.
+    pub(crate) fn with_server(&self, server: &str) -> Self {
+        let session = Self {
+            shared: Rc::clone(&self.shared),
+            server: Some(server.to_owned()),
+        };
+        if self.shared.borrow().pinned.contains(&session.server) {
+            return session;
+        }
+        session.unlisted()
+    }
+
+    /// Until the server has listed its tools, none is known.
+    fn unlisted(self) -> Self {
+        self.shared.borrow_mut().pin(self.server.as_deref(), &[]);
+        self
+    }
+}
+
+impl Session {
+    /// Judges by another plan from now on.
+    ///
+    /// # Errors
+    /// If the plan's tables contradict themselves; nothing has changed then.
+    pub(crate) fn reload(&self, plan: Plan) -> Result<(), Corrupt> {
+        self.shared.borrow_mut().gate.reload(plan)
+    }
+
+    /// Holds the tools to another lock from now on.
+    pub(crate) fn accept(&self, lock: Lock) {
+        let shared = &mut *self.shared.borrow_mut();
+        shared.gate.accept(&lock, shared.lock.as_ref());
+        shared.lock = Some(lock);
+    }
+
+    /// The plan in force.
+    pub(crate) fn plan(&self) -> Plan {
+        self.shared.borrow().gate.plan().clone()
+    }
+
+    /// The digest of the plan in force, as logs show it.
+    pub(crate) fn plan_digest(&self) -> String {
+        self.shared.borrow().gate.plan().short_digest()
+    }
+}
+
+impl Shared {
+    fn pin(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
+        self.gate.pin(server, tools, self.lock.as_ref());
+    }
+
+    fn record_definitions(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
+        self.gate
+            .record_definitions(&mut self.conversation, server, tools);
+    }
+}
+
+impl Judge for Session {
+    fn judge<R>(
+        &mut self,
+        call: &Call<'_>,
+        attempt: Attempt,
+        then: impl FnOnce(Judgement<'_>) -> R,
+    ) -> R {
+        let mut shared = self.shared.borrow_mut();
+        let Shared {
+            gate,
+            conversation,
+            started,
+            observe,
+            ..
+        } = &mut *shared;
+        let since = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now = since.saturating_add(BEFORE_MS);
+        let forgotten = conversation.provenance().dropped();
+        let decision = gate.decide(conversation, call, attempt, now);
+        then(Judgement {
+            verdict: decision.verdict(),
+            stage: decision.stage(),
+            reason: decision.reason(),
+            at: decision.position().map(|position| position.to_string()),
+            code: decision.code(),
+            grounds: decision.grounds(),
+            forgotten,
+            approval: match decision.approvable() {
+                Approvable::Never => Approval::Never,
+                Approvable::ThisCall => Approval::ThisCall,
+                Approvable::Destination(question) => Approval::Destination(Question {
+                    param: question.param.to_owned(),
+                    destination: question.destination.to_owned(),
+                }),
+            },
+            permit: if *observe {
+                decision.permit_observed()
+            } else {
+                decision.permit()
+            },
+        })
+    }
+
+    fn approve(&mut self, tool: &str, question: &Question) {
+        let conversation = &mut self.shared.borrow_mut().conversation;
+        let server = self.server.as_deref();
+        conversation.approve(server, tool, &question.param, &question.destination);
+    }
+
+    fn pin(&mut self, tools: &[ToolDefinition]) {
+        let shared = &mut *self.shared.borrow_mut();
+        if shared.pinned.insert(self.server.clone()) {
+            shared.pin(self.server.as_deref(), tools);
+        } else {
+            shared.gate.observe(self.server.as_deref(), tools);
+        }
+        shared.record_definitions(self.server.as_deref(), tools);
+    }
+
+    fn observe(&mut self, tools: &[ToolDefinition]) {
+        let shared = &mut *self.shared.borrow_mut();
+        shared.gate.observe(self.server.as_deref(), tools);
+        shared.record_definitions(self.server.as_deref(), tools);
+    }
+
+    fn record(&mut self, tool: &str, result: &Value) {
+        let shared = &mut *self.shared.borrow_mut();
+        let (gate, conversation) = (&shared.gate, &mut shared.conversation);
+        gate.record(conversation, self.server.as_deref(), tool, result);
+    }
+
+    fn record_introduction(&mut self, introduction: &Value) {
+        let shared = &mut *self.shared.borrow_mut();
+        let (gate, conversation) = (&shared.gate, &mut shared.conversation);
+        gate.record_introduction(conversation, self.server.as_deref(), introduction);
+    }
+
+    fn record_untrusted(&mut self, origin: &str, value: &Value) {
+        let shared = &mut *self.shared.borrow_mut();
+        let (gate, conversation) = (&shared.gate, &mut shared.conversation);
+        gate.record_untrusted(conversation, self.server.as_deref(), origin, value);
+    }
+
+    fn generation(&self) -> u64 {
+        self.shared.borrow().gate.generation()
+    }
+
+    fn is_held_up(&self, tool: &str) -> bool {
+        let gate = &self.shared.borrow().gate;
+        gate.waits_for_tally(self.server.as_deref(), tool)
+    }
+
+    fn hides(&self, tool: &str) -> bool {
+        let gate = &self.shared.borrow().gate;
+        gate.hides(self.server.as_deref(), tool)
+    }
+
+    fn survey(&self, tools: &mut dyn Iterator<Item = &str>) -> Vec<Surveyed> {
+        let gate = &self.shared.borrow().gate;
+        gate.survey(self.server.as_deref(), tools)
+    }
+}
