@@ -17,12 +17,14 @@ mod upstream;
 mod wire;
 
 pub use approval::out_of_band::Desk;
-pub use gateway::{Gateway, Patience};
+pub use conversation::settings::Settings;
+pub use gateway::run::Gateway;
+pub use gateway::timeouts::Patience;
+pub use http::config::{Limits, Listen, Opened, Opener};
+pub use http::run::HttpGateway;
 pub use http::tls::TlsFiles;
 pub use http::tokens::Tokens;
-pub use http::{HttpGateway, Limits, Listen, Opened, Opener};
 pub use page::{Page, Said, Site};
-pub use session::mediator::Settings;
 pub use session::reload::{Change, Changes, Watcher, changes};
 pub use session::run::{Proxy, conversation_id};
 pub use telemetry::metrics::Metrics;

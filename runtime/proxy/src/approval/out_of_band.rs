@@ -3,8 +3,8 @@
 //!
 //! Without a store, or with one that fails, nothing is approved.
 
-use crate::conversation::gated::Approval;
-use crate::session::judging::{Case, Finding};
+use crate::conversation::call::{Case, Finding};
+use crate::conversation::judge::Approval;
 use bouncer_store::approvals::{Key, Request, Store, StoreError, Subject};
 use bouncer_system::log::{note, visible};
 use std::cell::RefCell;

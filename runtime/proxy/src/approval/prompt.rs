@@ -2,11 +2,8 @@
 //!
 //! Knows what is asked and what counts as a yes; not what follows from it.
 
-use crate::conversation::gated::{Approval, Judge};
-use crate::session::judging::{Case, Finding};
-use crate::session::mediator::Mediator;
-use crate::session::open_requests::Waiting;
-use crate::upstream::adapter::{Questions, Related};
+use crate::conversation::call::Finding;
+use crate::conversation::judge::Approval;
 use bouncer_engine::gate::CallMessage;
 use bouncer_system::log::{quoted, visible};
 use serde_json::value::RawValue;
@@ -24,23 +21,6 @@ const MAX_ARGUMENT: usize = 300;
 const MAX_VALUE: usize = 2000;
 /// Characters of other texts.
 const MAX_TEXT: usize = 2000;
-
-/// What came of a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reply {
-    /// A clear yes.
-    Approved,
-    /// Anything else that was said.
-    Declined,
-    /// The client could not ask: it answered with an error.
-    Unasked,
-    /// Nobody will answer any more.
-    Gone,
-    /// Nothing was said in time.
-    TimedOut,
-    /// The client took the call back.
-    Cancelled,
-}
 
 /// The words of a question. `None` if it cannot be put so that a human sees what they
 /// would approve.
@@ -111,7 +91,7 @@ fn push_arguments(arguments: Option<&[u8]>, text: &mut String) -> Option<()> {
 
 /// The request that puts `message`. `mode` is left out: a form is the default, and
 /// versions before 2025-11-25 do not know the member.
-fn request(id: &str, message: &str) -> Value {
+pub(crate) fn request(id: &str, message: &str) -> Value {
     json!({
         "jsonrpc": "2.0", "id": id, "method": "elicitation/create",
         "params": {
@@ -138,69 +118,10 @@ pub(crate) fn is_yes(result: &Value) -> bool {
         && result.pointer("/content/approve") == Some(&Value::Bool(true))
 }
 
-/// As long as it lives, it is known which call a question is about.
-struct AboutCall<'a>(&'a Questions, &'a str);
-
-impl<'a> AboutCall<'a> {
-    fn note(asks: &'a Questions, id: &'a str, case: &Case<'_>) -> Self {
-        if let Some(request) = &case.id {
-            let related = Related {
-                request: request.key.clone(),
-                name: id.to_owned(),
-                of: 1,
-            };
-            asks.borrow_mut().insert(id.to_owned(), related);
-        }
-        Self(asks, id)
-    }
-}
-
-impl Drop for AboutCall<'_> {
-    fn drop(&mut self) {
-        self.0.borrow_mut().remove(self.1);
-    }
-}
-
-impl<J: Judge> Mediator<J> {
-    /// Asks, and waits for the answer, the time-out or the end of the call.
-    pub(crate) async fn ask(&self, message: &str, case: &Case<'_>, waiting: &Waiting) -> Reply {
-        self.client.room().await;
-        if waiting.is_cancelled() {
-            return Reply::Cancelled;
-        }
-        let id = self.next_ask_id();
-        let answer = self.table.borrow_mut().expect_client(&id);
-        // Whoever passes it on has to know which call it is about: a yes to it is none to
-        // another.
-        let asks = AboutCall::note(&self.asks, &id, case);
-        self.client
-            .push(request(&id, message).to_string().as_bytes());
-        let reply = tokio::select! {
-            answer = answer => match answer {
-                Ok(Some(result)) if is_yes(&result) => return Reply::Approved,
-                Ok(Some(_)) => return Reply::Declined,
-                Ok(None) => return Reply::Unasked,
-                Err(_) => return Reply::Gone,
-            },
-            () = waiting.cancelled() => Reply::Cancelled,
-            () = tokio::time::sleep(self.settings.ask_timeout) => Reply::TimedOut,
-        };
-        drop(asks);
-        // Whatever is answered now comes too late: close the form.
-        self.table.borrow_mut().forget_client(&id);
-        let notice = json!({
-            "jsonrpc": "2.0", "method": "notifications/cancelled",
-            "params": {"requestId": id, "reason": "the question is not open any more"},
-        });
-        self.client.push(notice.to_string().as_bytes());
-        reply
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversation::gated::Question;
+    use crate::conversation::judge::Question;
     use bouncer_mcp::frame::FrameReader;
 
     fn ask(arguments: &str, approval: Approval) -> Option<String> {

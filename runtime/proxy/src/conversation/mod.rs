@@ -2,5 +2,9 @@
 //!
 //! Knows no transport, no store and no human.
 
+pub(crate) mod call;
 pub(crate) mod envelope;
 pub(crate) mod gated;
+pub(crate) mod judge;
+pub(crate) mod related;
+pub(crate) mod settings;

@@ -1,7 +1,7 @@
 //! The life of one server behind the gateway: started, introduced, and started again when
 //! it ends, after a pause that grows.
 
-use crate::conversation::gated::Judge;
+use crate::conversation::judge::Judge;
 use crate::gateway::router::{Ending, Front, Member, State};
 use crate::session::mediator::Mediator;
 use crate::session::relay::{Streams, conduct};

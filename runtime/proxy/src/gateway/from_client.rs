@@ -4,34 +4,33 @@
 //! message, above all a call's arguments, goes on byte for byte. Calls are judged behind
 //! this: by their server's own mediator, under the tool's own name.
 
+use crate::conversation::call::{Case, Finding};
 use crate::conversation::envelope::{FromClient, Id, PassThrough, classify};
-use crate::conversation::gated::Judge;
+use crate::conversation::judge::Judge;
 use crate::gateway::catalogue::Place;
 use crate::gateway::lists::List;
 use crate::gateway::router::{Front, Member, State};
-use crate::gateway::routes::{Request, number};
-use crate::gateway::tasks::{Heading, Tasked, related};
-use crate::session::from_client::cancelled_key;
-use crate::session::judging::{Case, Finding};
+use crate::gateway::routes::Request;
+use crate::gateway::routes::Whose;
+use crate::gateway::task_requests::{Heading, related};
+use crate::gateway::tasks::Tasked;
 use crate::wire::line::{Line, LineReader};
 use bouncer_audit::Outcome;
 use bouncer_engine::gate::CallMessage;
 use bouncer_mcp::frame::FrameReader;
+use bouncer_mcp::id::Key;
+use bouncer_mcp::jsonrpc::METHOD_NOT_FOUND;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
+use bouncer_mcp::params::cancelled_id;
+use bouncer_mcp::params::progress_token;
 use bouncer_mcp::splice::{Edit, member as member_of, splice};
 use bouncer_system::log::{note, quoted, visible};
 use std::rc::Rc;
 use std::time::Instant;
 use tokio::io::AsyncRead;
 
-/// JSON-RPC: no such method.
-pub(crate) const METHOD_NOT_FOUND: i32 = -32601;
-
 /// Calls that wait for their servers to start, in bytes.
 const MAX_KEPT: usize = 64 * 1024 * 1024;
-
-/// Where a request goes, or why nowhere.
-pub(crate) type Whose<T> = Result<T, String>;
 
 impl<J: Judge + 'static> Front<J> {
     /// Reads the client's lines until there are no more.
@@ -272,7 +271,7 @@ impl<J: Judge + 'static> Front<J> {
         meta: Option<&'a [u8]>,
         mut edits: Vec<Edit<'a>>,
     ) -> Whose<()> {
-        let token = progress_token(frames, meta)?;
+        let token = progress_token(frames, meta).map_err(|why| why.to_string())?;
         let heading = Heading::Server(member.index);
         let about = related(frames, meta, |id| self.translated(heading, id));
         match about.map_err(|why| why.to_string())? {
@@ -408,7 +407,7 @@ impl<J: Judge + 'static> Front<J> {
         match method {
             "notifications/initialized" => self.note_ready(),
             "notifications/cancelled" => {
-                let cancelled = cancelled_key(frames, params);
+                let cancelled = cancelled_id(frames, params);
                 let place = cancelled.and_then(|key| self.routes.borrow_mut().cancel(&key));
                 self.changed();
                 let Some((server, number)) = place else {
@@ -429,7 +428,8 @@ impl<J: Judge + 'static> Front<J> {
             }
             "notifications/progress" => {
                 let token = params.and_then(|p| frames.members(p, ["progressToken"]).ok()?[0]);
-                let Some((token, number)) = token.and_then(|raw| Some((raw, number(raw)?))) else {
+                let Some((token, number)) = token.and_then(|raw| Some((raw, Key::number(raw)?)))
+                else {
                     return;
                 };
                 let request = self.routes.borrow().find_server(number).cloned();
@@ -466,7 +466,7 @@ impl<J: Judge + 'static> Front<J> {
         result: Option<&[u8]>,
         pass: &PassThrough<'_>,
     ) {
-        let request = number(id.raw).and_then(|n| self.routes.borrow_mut().close_server(n));
+        let request = Key::number(id.raw).and_then(|n| self.routes.borrow_mut().close_server(n));
         let Some(request) = request else {
             return note(format_args!(
                 "an answer of the client that nobody waits for is dropped"
@@ -490,18 +490,4 @@ impl<J: Judge + 'static> Front<J> {
             member.push(&line);
         }
     }
-}
-
-/// The progress token in `_meta`, as it was spelled.
-pub(crate) fn progress_token<'a>(
-    frames: &mut FrameReader,
-    meta: Option<&'a [u8]>,
-) -> Whose<Option<&'a [u8]>> {
-    let Some(meta) = meta.filter(|meta| meta.starts_with(b"{")) else {
-        return Ok(None);
-    };
-    let [token] = frames
-        .members(meta, ["progressToken"])
-        .map_err(|why| why.to_string())?;
-    Ok(token)
 }

@@ -1,17 +1,19 @@
 //! What a server's mediator says to the client: it is recorded already, and only has to
 //! get the ids, tokens and names that the client knows.
 
-use crate::conversation::gated::Judge;
-use crate::gateway::from_client::{METHOD_NOT_FOUND, progress_token};
+use crate::conversation::judge::Judge;
+use crate::conversation::related::Questions;
 use crate::gateway::router::{About, Front, Member};
-use crate::gateway::routes::{Request, number};
-use crate::gateway::tasks::{Heading, Tasked};
-use crate::session::from_client::cancelled_key;
-use crate::upstream::adapter::Questions;
+use crate::gateway::routes::Request;
+use crate::gateway::task_requests::Heading;
+use crate::gateway::tasks::Tasked;
 use crate::wire::line::{Line, LineReader};
 use bouncer_mcp::frame::{Frame, FrameReader, text};
 use bouncer_mcp::id::Key;
+use bouncer_mcp::jsonrpc::METHOD_NOT_FOUND;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR};
+use bouncer_mcp::params::cancelled_id;
+use bouncer_mcp::params::progress_token;
 use bouncer_mcp::splice::{member as whole_member, splice};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -190,7 +192,7 @@ impl<J: Judge + 'static> Front<J> {
             }
             "notifications/cancelled" => {
                 let raw = part("requestId");
-                let key = cancelled_key(frames, frame.params());
+                let key = cancelled_id(frames, frame.params());
                 key.and_then(|key| self.routes.borrow_mut().cancel_server(member.index, &key))
                     .zip(raw)
                     .and_then(|(number, raw)| with((raw, number.to_string().into())))
@@ -198,7 +200,7 @@ impl<J: Judge + 'static> Front<J> {
             "notifications/progress" => {
                 let raw = part("progressToken");
                 let token = raw
-                    .and_then(number)
+                    .and_then(Key::number)
                     .and_then(|number| self.token_of(member, number));
                 // Progress of what nobody waits for any more, or of another's request.
                 raw.zip(token)
@@ -234,7 +236,7 @@ impl<J: Judge + 'static> Front<J> {
         id: &[u8],
         line: &[u8],
     ) {
-        let Some(number) = number(id) else {
+        let Some(number) = Key::number(id) else {
             // An error about something that the server could not read.
             return self.client().push(line);
         };

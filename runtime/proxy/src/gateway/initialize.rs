@@ -2,52 +2,18 @@
 //! to every server.
 
 use crate::conversation::envelope::Id;
-use crate::conversation::gated::Judge;
+use crate::conversation::judge::Judge;
+use crate::gateway::introduction::Hello;
 use crate::gateway::router::{Front, Member, State};
-use crate::gateway::tasks::EXTENSION;
 use bouncer_mcp::jsonrpc::{INVALID_PARAMS, INVALID_REQUEST};
 use bouncer_mcp::version::TASKS;
+use bouncer_mcp::version::TASKS_EXTENSION;
 use bouncer_system::log::{note, quoted};
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 use tokio::time::Instant;
 
-pub(crate) use bouncer_mcp::version::VERSIONS;
-
-/// How the client introduced itself.
-#[derive(Debug)]
-pub(crate) struct Hello {
-    /// The version that the gateway speaks with the client, and offers to servers.
-    pub version: &'static str,
-    /// What servers are told of the client.
-    pub params: Value,
-}
-
-impl Hello {
-    fn new(params: &Value) -> Option<Self> {
-        let wanted = params.get("protocolVersion")?.as_str()?;
-        let version = *VERSIONS
-            .iter()
-            .find(|version| **version == wanted)
-            .or_else(|| VERSIONS.first())?;
-        let mut capabilities = params.get("capabilities")?.as_object()?.clone();
-        // Servers do not ask for tasks of the client: their ids would have to be kept apart.
-        capabilities.remove("tasks");
-        // Of the newer version's, only what each request says counts.
-        if let Some(extensions) = capabilities.get_mut("extensions") {
-            extensions.as_object_mut().map(|all| all.remove(TASKS));
-        }
-        let unknown = || json!({"name": "unknown", "version": "0"});
-        Some(Self {
-            version,
-            params: json!({
-                "protocolVersion": version,
-                "capabilities": capabilities,
-                "clientInfo": params.get("clientInfo").cloned().unwrap_or_else(unknown),
-            }),
-        })
-    }
-}
+use bouncer_mcp::version::VERSIONS;
 
 impl<J: Judge + 'static> Front<J> {
     /// Takes the client's `initialize`.
@@ -108,7 +74,7 @@ impl<J: Judge + 'static> Front<J> {
             capabilities.insert("tasks".to_owned(), tasks);
         }
         // What makes tasks for clients without sessions.
-        if self.sessionless.get() && any(EXTENSION) {
+        if self.sessionless.get() && any(TASKS_EXTENSION) {
             capabilities.insert("extensions".to_owned(), json!({TASKS: {}}));
         }
         let mut result = json!({

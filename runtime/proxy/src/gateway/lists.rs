@@ -1,10 +1,10 @@
 //! Lists that are put together from all servers.
 
 use crate::conversation::envelope::Id;
-use crate::conversation::gated::Judge;
+use crate::conversation::judge::Judge;
 use crate::gateway::catalogue::{Listed, expose, exposed, without_doubles};
 use crate::gateway::router::{Front, Member, State};
-use crate::session::listing::{MAX_CURSOR, MAX_PAGES, MAX_TOOLS};
+use crate::upstream::tools::{MAX_CURSOR, MAX_PAGES, MAX_TOOLS};
 use bouncer_mcp::frame::FrameReader;
 use bouncer_mcp::jsonrpc::INTERNAL_ERROR;
 use serde_json::json;

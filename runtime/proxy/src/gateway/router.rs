@@ -2,16 +2,18 @@
 //!
 //! Everything runs on one thread. No borrow of a cell lives across an `await`.
 
-use crate::conversation::gated::Judge;
-use crate::gateway::Patience;
+use crate::conversation::judge::Judge;
+use crate::conversation::related::Questions;
+use crate::conversation::settings::Settings;
 use crate::gateway::catalogue::{Catalogue, Listed};
 use crate::gateway::directory::Directory;
-use crate::gateway::initialize::Hello;
+use crate::gateway::introduction::Hello;
 use crate::gateway::routes::{Reply, Routes};
 use crate::gateway::tasks::Tasks;
-use crate::session::mediator::{Mediator, Office, Settings};
+use crate::gateway::timeouts::Patience;
+use crate::session::context::Office;
+use crate::session::mediator::Mediator;
 use crate::telemetry::status::Place;
-use crate::upstream::adapter::Questions;
 use crate::wire::outbox::Outbox;
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc;

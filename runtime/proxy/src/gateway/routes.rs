@@ -19,6 +19,9 @@ const MAX_CANCELLED: usize = 1024;
 /// What one of the gateway's own requests came to: the raw result, or the raw error.
 pub(crate) type Reply = Result<Vec<u8>, Vec<u8>>;
 
+/// Where a request goes, or why nowhere.
+pub(crate) type Whose<T> = Result<T, String>;
+
 /// A request on its way: who made it, and how they spelled what was replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
@@ -196,14 +199,6 @@ impl Routes {
         }
         let requests = unanswered.into_iter().filter_map(|n| self.remove(n));
         (requests.collect(), unasked)
-    }
-}
-
-/// The number that a raw id or token stands for, if it is one.
-pub(crate) fn number(raw: &[u8]) -> Option<u64> {
-    match Key::parse(raw)? {
-        Key::Whole(whole) => u64::try_from(whole).ok(),
-        _ => None,
     }
 }
 

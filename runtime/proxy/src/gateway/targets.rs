@@ -4,11 +4,11 @@
 //! nothing of calls.
 
 use crate::conversation::envelope::{FromClient, Id, PassThrough, classify};
-use crate::conversation::gated::Judge;
+use crate::conversation::judge::Judge;
 use crate::gateway::catalogue::Place;
-use crate::gateway::from_client::Whose;
 use crate::gateway::lists::List;
 use crate::gateway::router::{Front, Member};
+use crate::gateway::routes::Whose;
 use crate::gateway::tasks::Tasked;
 use bouncer_mcp::frame::{FrameReader, Unreadable, text};
 use bouncer_mcp::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS};

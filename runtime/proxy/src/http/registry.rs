@@ -1,14 +1,16 @@
 //! All conversations: who has which, how many there may be, and when they end.
 
+use crate::conversation::settings::Settings;
 use crate::conversation_id;
-use crate::gateway::{Patience, Switchboard, reached, serve, switchboard};
+use crate::gateway::run::{Switchboard, reached, serve, switchboard};
+use crate::gateway::timeouts::Patience;
+use crate::http::config::{Limits, Opener};
 use crate::http::guard::Guard;
 use crate::http::modern::Modern;
 use crate::http::session::Seat;
 use crate::http::stream::Ticket;
-use crate::http::{Limits, Opener};
+use crate::session::context::Office;
 use crate::session::judging::unreadable;
-use crate::session::mediator::{Office, Settings};
 use crate::session::reload::{Change, Changes, Watcher, changes};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::status::Board;
@@ -271,7 +273,7 @@ impl Hall {
     /// Ends a conversation as if its client had left.
     pub(super) fn close(&self, key: &str) {
         if let Some(seat) = self.seats.borrow_mut().remove(key) {
-            seat.said.finish();
+            seat.channel.said.finish();
         }
     }
 

@@ -2,11 +2,11 @@
 //! no request (GET), and the end of a session (DELETE).
 
 use crate::conversation::envelope::{FromClient, Id, classify};
-use crate::gateway::from_client::progress_token;
 use crate::http::answers;
 use crate::http::answers::Answer;
+use crate::http::early::{SOON, Stop, no_seat, stop};
 use crate::http::guard::only;
-use crate::http::registry::{Hall, NoSeat};
+use crate::http::registry::Hall;
 use crate::http::session::Seat;
 use crate::http::stateless;
 use crate::http::stateless::Asked;
@@ -14,6 +14,7 @@ use crate::http::stream::Ticket;
 use bouncer_mcp::frame::FrameReader;
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc::{INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR};
+use bouncer_mcp::params::progress_token;
 use bouncer_mcp::version::MODERN;
 use bouncer_mcp::version::VERSIONS;
 use bouncer_reader::json::{Limits as JsonLimits, Scratch, validate_object};
@@ -24,23 +25,12 @@ use hyper::header::{
 };
 use hyper::{Method, Request, StatusCode};
 use std::rc::Rc;
-use std::time::Duration;
 use tokio::time::timeout;
 
 /// The only place that requests go to.
 const PATH: &str = "/mcp";
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// An answer that takes longer is a stream, so that nobody takes the silence for the end.
-pub(super) const SOON: Duration = Duration::from_millis(1000);
-
-/// An early answer.
-pub(super) type Stop<T> = Result<T, Box<Answer>>;
-
-fn stop<T>(status: StatusCode, code: i32, why: &str) -> Stop<T> {
-    Err(Box::new(answers::error(status, None, code, why)))
-}
-
 /// Answers one request.
 pub(super) async fn handle(hall: Rc<Hall>, request: Request<Incoming>) -> Answer {
     let reader = hall.guard.reader(request.headers()).cloned();
@@ -332,25 +322,6 @@ fn token(frames: &mut FrameReader, line: &[u8]) -> Option<Key> {
     let params = frames.read(line).ok()?.params()?;
     let [meta] = frames.members(params, ["_meta"]).ok()?;
     Key::parse(progress_token(frames, meta).ok()??)
-}
-
-/// Why no conversation is opened.
-pub(super) fn no_seat(why: NoSeat) -> Box<Answer> {
-    let (status, why) = match why {
-        NoSeat::Full => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "there are too many conversations: come back later",
-        ),
-        NoSeat::TooMany => (
-            StatusCode::TOO_MANY_REQUESTS,
-            "you have too many conversations: end one, or come back later",
-        ),
-        NoSeat::Failed => (
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "no conversation can be opened",
-        ),
-    };
-    Box::new(answers::error(status, None, INTERNAL_ERROR, why))
 }
 
 /// The introduction: begins a session.

@@ -5,12 +5,9 @@
 //! writes lines. Here lines become answers to the requests that they belong to.
 
 use crate::gateway::router::Abouts;
-use crate::gateway::routes::number;
 use crate::http::modern::Modern;
-use crate::http::stream;
-use crate::http::stream::{Receiver, Sender};
+use crate::http::stream::{self, Channel, Receiver, Sender};
 use crate::wire::line::{Line, LineReader};
-use crate::wire::outbox::Outbox;
 use bouncer_mcp::frame::{FrameReader, text};
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc;
@@ -57,8 +54,7 @@ type Refused = Box<dyn Fn(&[u8], &str)>;
 pub(super) struct Seat {
     /// Whose it is.
     pub principal: Rc<str>,
-    /// What the client says.
-    pub said: Outbox,
+    pub channel: Rc<Channel>,
     limit: usize,
     /// Logs what is refused before it gets any further.
     refused: Refused,
@@ -67,8 +63,6 @@ pub(super) struct Seat {
     pub modern: Option<Rc<Modern>>,
     /// What questions are about, where that is known.
     abouts: Abouts,
-    /// Bytes in all streams.
-    pub queued: Rc<Cell<usize>>,
     used: Cell<Instant>,
     /// Nobody will answer any more.
     over: Cell<bool>,
@@ -89,13 +83,12 @@ impl Seat {
     ) -> Rc<Self> {
         Rc::new(Self {
             principal,
-            said: Outbox::default(),
+            channel: Rc::default(),
             limit,
             refused,
             streams: RefCell::default(),
             modern: modern.map(Rc::new),
             abouts: Rc::clone(abouts),
-            queued: Rc::default(),
             used: Cell::new(Instant::now()),
             over: Cell::new(false),
             settled: Notify::new(),
@@ -150,7 +143,7 @@ impl Seat {
         if streams.waiting.contains_key(&key) {
             return Err(Taken);
         }
-        let (sender, receiver) = stream::channel(&self.queued);
+        let (sender, receiver) = stream::channel(&self.channel.queued);
         streams.count += 1;
         let number = streams.count;
         if let Some(token) = &token {
@@ -167,7 +160,7 @@ impl Seat {
 
     /// Opens the stream for all that belongs to no request; an older one ends.
     pub(super) fn listen(&self) -> Receiver {
-        let (sender, receiver) = stream::channel(&self.queued);
+        let (sender, receiver) = stream::channel(&self.channel.queued);
         let mut streams = self.streams.borrow_mut();
         for line in std::mem::take(&mut streams.parked) {
             sender.send(line, false);
@@ -180,8 +173,8 @@ impl Seat {
     /// Says a line to the gateway.
     pub(super) async fn say(&self, line: &[u8]) {
         self.touch();
-        self.said.room().await;
-        self.said.push(line);
+        self.channel.said.room().await;
+        self.channel.said.push(line);
     }
 
     /// Passes what the client says, and spreads what the gateway says, until that ends.
@@ -192,7 +185,7 @@ impl Seat {
     {
         let drain = tokio::task::spawn_local({
             let seat = Rc::clone(&self);
-            async move { seat.said.drain(saying).await }
+            async move { seat.channel.said.drain(saying).await }
         });
         // The gateway's own messages may be longer than a server's.
         let limit = self.limit.saturating_mul(3);
@@ -220,7 +213,7 @@ impl Seat {
             return note(format_args!("a message that cannot be read is dropped"));
         };
         if let Some(modern) = &self.modern {
-            modern.on_line(self, frames, &frame, line);
+            modern.on_line(&self.channel, frames, &frame, line);
             self.touch();
             return self.settled.notify_one();
         }
@@ -241,7 +234,7 @@ impl Seat {
             method.ends_with("/list_changed") || method == "notifications/resources/updated";
         // Not in the answer to another request: who reads a question there takes it for one
         // about that.
-        let about = frame.id().and_then(number);
+        let about = frame.id().and_then(Key::number);
         let about = about.and_then(|id| self.abouts.borrow_mut().remove(&id));
         let about = about.map(|about| about.key);
         let rest =
@@ -251,7 +244,9 @@ impl Seat {
         if let (Err(Unheard), Some(id)) = (rest, frame.id()) {
             // Whoever asked must not wait for ever.
             let why = "the client does not listen to requests";
-            self.said.push(&jsonrpc::error(id, UNHEARD, why, None));
+            self.channel
+                .said
+                .push(&jsonrpc::error(id, UNHEARD, why, None));
         }
     }
 

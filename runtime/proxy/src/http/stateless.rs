@@ -3,14 +3,15 @@
 use crate::conversation::envelope::{FromClient, Id};
 use crate::http::answers;
 use crate::http::answers::Answer;
+use crate::http::early::{SOON, Stop, no_seat};
 use crate::http::modern::{
     Again, Facts, Modern, Refusal, Wrong, discovered, raw_token, repeats_agree, respell,
 };
 use crate::http::registry::{Hall, NoSeat};
-use crate::http::requests::{SOON, Stop, no_seat};
 use crate::http::session::Seat;
 use crate::http::stream::Receiver;
 use bouncer_mcp::frame::{FrameReader, text};
+use bouncer_mcp::jsonrpc::METHOD_NOT_FOUND;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
 use bouncer_mcp::splice::member;
 use bouncer_mcp::version::VERSIONS;
@@ -23,9 +24,6 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use tokio::time::timeout;
-
-/// JSON-RPC: no such method.
-const METHOD_NOT_FOUND: i32 = -32601;
 
 /// A request, and whose it is.
 pub(super) struct Asked<'a> {
@@ -173,7 +171,7 @@ async fn introduce(
         conversation: String::new(),
     };
     let raw = json!(inner).to_string();
-    let mut receiver = modern.begin(seat, &inner, (raw.as_bytes(), None), own, [0; 32]);
+    let mut receiver = modern.begin(&seat.channel, &inner, (raw.as_bytes(), None), own, [0; 32]);
     seat.say(hello.to_string().as_bytes()).await;
     let answer = receiver.next().await.ok_or(())?;
     let mut answer: Value = serde_json::from_slice(&answer.line).map_err(|_| ())?;
@@ -218,7 +216,7 @@ async fn listen(
     if filter.contains_key("taskIds") && !facts.knows_tasks() {
         return Ok(without_tasks(id));
     }
-    let Some((receiver, resources)) = modern.subscribe(seat, id.raw, filter) else {
+    let Some((receiver, resources)) = modern.subscribe(&seat.channel, id.raw, filter) else {
         let why = "too many streams of changes are open";
         let status = StatusCode::TOO_MANY_REQUESTS;
         return Ok(answers::error(status, Some(id.raw), INTERNAL_ERROR, why));
@@ -270,9 +268,14 @@ async fn request(
         let responses = responses.unwrap_or(b"{}");
         let responses: Option<Map<String, Value>> = serde_json::from_slice(responses).ok();
         let again = match text(state).zip(responses) {
-            Some((state, responses)) => {
-                modern.again(seat, &state, &responses, (id.raw, token), facts, digest)
-            }
+            Some((state, responses)) => modern.again(
+                &seat.channel,
+                &state,
+                &responses,
+                (id.raw, token),
+                facts,
+                digest,
+            ),
             None => Err(Refusal(
                 "replies need the `requestState` that came with what was asked, a text, and `inputResponses`, an object",
             )),
@@ -316,7 +319,7 @@ async fn request(
         return Ok(answers::error(status, Some(id.raw), INTERNAL_ERROR, why));
     };
     let receiver = modern
-        .begin(seat, &inner, (id.raw, token), facts, digest)
+        .begin(&seat.channel, &inner, (id.raw, token), facts, digest)
         .holding(asked.hall.ticket(asked.principal));
     seat.say(&line).await;
     Ok(wait(frames, receiver, id).await)

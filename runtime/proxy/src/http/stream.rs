@@ -3,6 +3,7 @@
 //!
 //! Knows nothing of what the messages say.
 
+use crate::wire::outbox::Outbox;
 use hyper::body::{Body, Bytes, Frame};
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -58,6 +59,15 @@ impl Drop for Ticket {
     fn drop(&mut self) {
         self.0.set(self.0.get().saturating_sub(1));
     }
+}
+
+/// What a session says to its gateway, and how much waits in all its streams.
+#[derive(Debug, Default)]
+pub(super) struct Channel {
+    /// What the client says.
+    pub said: Outbox,
+    /// Bytes in all streams.
+    pub queued: Rc<Cell<usize>>,
 }
 
 /// Both ends. `queued` counts the bytes in all streams of a conversation.

@@ -2,10 +2,10 @@
 //! policy wants one, and forward or deny.
 
 use crate::approval::prompt;
-use crate::approval::prompt::Reply;
+use crate::conversation::call::{Case, Finding};
 use crate::conversation::envelope::{FromClient, Id, classify};
-use crate::conversation::gated::{Approval, Judge};
-use crate::session::judging::{Case, Finding};
+use crate::conversation::judge::{Approval, Judge};
+use crate::session::ask::Reply;
 use crate::session::mediator::Mediator;
 use crate::session::open_requests::Waiting;
 use bouncer_audit::Outcome;

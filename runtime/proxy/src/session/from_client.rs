@@ -1,12 +1,13 @@
 //! The pump from the client to the server.
 
 use crate::conversation::envelope::{FromClient, Id, PassThrough, classify};
-use crate::conversation::gated::Judge;
+use crate::conversation::judge::Judge;
 use crate::session::mediator::Mediator;
 use crate::session::open_requests::{ClientTraits, Kind};
 use crate::wire::line::{Line, LineReader};
 use bouncer_mcp::frame::FrameReader;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR};
+use bouncer_mcp::params::cancelled_id;
 use bouncer_mcp::version::{CAPABILITIES_META, VERSION_META};
 use bouncer_system::log::{note, visible};
 use serde_json::Value;
@@ -176,7 +177,7 @@ impl<J: Judge + 'static> Mediator<J> {
         line: &PassThrough<'_>,
     ) {
         if method == "notifications/cancelled"
-            && let Some(key) = cancelled_key(frames, params)
+            && let Some(key) = cancelled_id(frames, params)
             && self.table.borrow_mut().cancel(&key)
         {
             // The server never saw that call.
@@ -206,15 +207,6 @@ impl<J: Judge + 'static> Mediator<J> {
             ));
         }
     }
-}
-
-/// The id that a cancellation names.
-pub(crate) fn cancelled_key(
-    frames: &mut FrameReader,
-    params: Option<&[u8]>,
-) -> Option<bouncer_mcp::id::Key> {
-    let [id] = frames.members(params?, ["requestId"]).ok()?;
-    bouncer_mcp::id::Key::parse(id?)
 }
 
 /// What `initialize` says about the client.

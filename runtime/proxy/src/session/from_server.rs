@@ -2,8 +2,7 @@
 //!
 //! Everything an agent may get to read is recorded before it is passed on.
 
-use crate::conversation::gated::Judge;
-use crate::session::from_client::cancelled_key;
+use crate::conversation::judge::Judge;
 use crate::session::mediator::Mediator;
 use crate::session::open_requests::{Kind, Open};
 use crate::wire::line::{Line, LineReader};
@@ -12,6 +11,7 @@ use bouncer_mcp::frame::{
 };
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR};
+use bouncer_mcp::params::cancelled_id;
 use bouncer_mcp::version::{INPUT_REQUIRED, TASK};
 use bouncer_system::log::{note, quoted, visible};
 use serde_json::Value;
@@ -110,7 +110,7 @@ impl<J: Judge + 'static> Mediator<J> {
                 return;
             }
         } else if method == "notifications/cancelled"
-            && let Some(key) = cancelled_key(frames, frame.params())
+            && let Some(key) = cancelled_id(frames, frame.params())
         {
             self.table.borrow_mut().close_server_request(&key);
         }
@@ -179,7 +179,11 @@ impl<J: Judge + 'static> Mediator<J> {
             Some(Ok(outcome)) => {
                 self.record_answer(&open.kind, &outcome);
                 let shown = match (&open.kind, frame.result()) {
-                    (Kind::ListTools, Some(result)) => self.without_hidden(frames, line, result),
+                    (Kind::ListTools, Some(result)) => {
+                        let judge = self.judge.borrow();
+                        let hides = |tool: &str| judge.hides(tool);
+                        self.hiding.without_hidden(frames, line, result, hides)
+                    }
                     _ => None,
                 };
                 self.client.push(shown.as_deref().unwrap_or(line));

@@ -2,9 +2,7 @@
 //!
 //! Only for the eye: a call of such a tool is judged, and denied, like any other.
 
-use crate::conversation::gated::Judge;
-use crate::session::listing::MAX_TOOLS;
-use crate::session::mediator::Mediator;
+use crate::upstream::tools::MAX_TOOLS;
 use bouncer_mcp::frame::{FrameReader, text};
 use bouncer_mcp::splice::splice;
 use serde_json::value::RawValue;
@@ -20,28 +18,28 @@ pub(crate) struct Hiding {
     listed: RefCell<HashMap<String, bool>>,
 }
 
-impl<J: Judge> Mediator<J> {
+impl Hiding {
     /// The answer without the tools that are hidden; `None`: it goes on as it is.
     pub(crate) fn without_hidden(
         &self,
         frames: &mut FrameReader,
         line: &[u8],
         result: &[u8],
+        hides: impl Fn(&str) -> bool,
     ) -> Option<Vec<u8>> {
-        if !self.hiding.on.get() {
+        if !self.on.get() {
             return None;
         }
         let [tools] = frames.members(result, ["tools"]).ok()?;
         let tools = tools?;
         let items: Vec<&RawValue> = serde_json::from_slice(tools).ok()?;
-        let judge = self.judge.borrow();
-        let mut listed = self.hiding.listed.borrow_mut();
+        let mut listed = self.listed.borrow_mut();
         let mut kept: Vec<&[u8]> = Vec::with_capacity(items.len());
         for item in &items {
             let item = item.get().as_bytes();
             let name = frames.members(item, ["name"]).ok();
             let name = name.and_then(|[name]| text(name?));
-            let hidden = name.as_ref().is_some_and(|name| judge.hides(name));
+            let hidden = name.as_ref().is_some_and(|name| hides(name));
             if let Some(name) = name.filter(|_| listed.len() < MAX_TOOLS) {
                 listed.insert(name, hidden);
             }
@@ -58,17 +56,9 @@ impl<J: Judge> Mediator<J> {
         splice(line, vec![(tools, new)])
     }
 
-    /// The policy changed: the client is told to list the tools again if it would see
-    /// others.
-    pub(crate) fn tools_may_differ(&self) {
-        let judge = self.judge.borrow();
-        let listed = self.hiding.listed.borrow();
-        if listed
-            .iter()
-            .any(|(name, hidden)| judge.hides(name) != *hidden)
-        {
-            self.client
-                .push(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
-        }
+    /// Whether the client would see other tools than it was shown, now that the policy changed.
+    pub(crate) fn differs(&self, hides: impl Fn(&str) -> bool) -> bool {
+        let listed = self.listed.borrow();
+        listed.iter().any(|(name, hidden)| hides(name) != *hidden)
     }
 }

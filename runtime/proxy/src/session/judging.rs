@@ -2,75 +2,21 @@
 //! goes out or the denial goes back. Nothing here waits, so nothing can come between.
 
 use crate::approval::out_of_band::{Held, NotAsked};
-use crate::conversation::envelope::Id;
-use crate::conversation::gated::{Approval, Judge, Judgement};
+use crate::conversation::call::{Case, Finding};
+use crate::conversation::judge::{Approval, Judge, Judgement};
 use crate::session::denial::Denial;
 use crate::session::mediator::Mediator;
 use crate::session::open_requests::Kind;
 use bouncer_audit::{Arguments, Entry, Outcome};
-use bouncer_engine::gate::{Attempt, CallMessage, Grounds};
+use bouncer_engine::gate::Attempt;
 use bouncer_mcp::jsonrpc;
 use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
 use bouncer_system::log::{note, visible};
-use std::time::{Duration, Instant};
-
-/// A call and what surrounds it.
-#[derive(Debug)]
-pub(crate) struct Case<'a> {
-    pub id: Option<Id<'a>>,
-    pub call: &'a CallMessage<'a>,
-    /// Counts the calls of the conversation.
-    pub number: u64,
-    pub received: Instant,
-}
-
-/// What was found about a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
-    pub verdict: Verdict,
-    pub stage: Stage,
-    pub code: &'static str,
-    pub reason: String,
-    /// `file:line:column`.
-    pub at: Option<String>,
-    pub grounds: Option<Grounds>,
-    /// Pieces of what was read that have been forgotten.
-    pub forgotten: u64,
-    pub approval: Approval,
-    /// The id under which a human is asked out of band.
-    pub filed: Option<String>,
-}
+use std::time::Duration;
 
 /// Approvals that one attempt may find given already, one after the other.
 const MAX_APPROVALS: usize = 32;
-
-impl Finding {
-    /// A denial for a reason of the proxy's own.
-    pub(crate) fn own(reason: &str) -> Self {
-        Self {
-            verdict: Verdict::Deny,
-            stage: Stage::Default,
-            code: "proxy",
-            reason: reason.to_owned(),
-            at: None,
-            grounds: None,
-            forgotten: 0,
-            approval: Approval::Never,
-            filed: None,
-        }
-    }
-
-    /// The denial that an ask ends in, and why it did.
-    pub(crate) fn because(&self, why: &str) -> Self {
-        Self {
-            verdict: Verdict::Deny,
-            reason: format!("{}; {why}", self.reason),
-            approval: Approval::Never,
-            ..self.clone()
-        }
-    }
-}
 
 impl<J: Judge> Mediator<J> {
     /// Judges, logs, and forwards or denies. Some: a human has to be asked first.

@@ -3,93 +3,20 @@
 //!
 //! Everything runs on one thread. No borrow of a cell lives across an `await`.
 
-use crate::approval::out_of_band::Desk;
-use crate::conversation::gated::Judge;
+use crate::conversation::judge::Judge;
+use crate::conversation::related::Questions;
+use crate::conversation::settings::Settings;
+use crate::session::context::Office;
 use crate::session::hiding::Hiding;
 use crate::session::listing::Listing;
 use crate::session::open_requests::{Table, Waiting};
-use crate::telemetry::metrics::Metrics;
-use crate::telemetry::status::Place;
-use crate::upstream::adapter::Questions;
 use crate::upstream::writer::Upstream;
 use crate::wire::outbox::Outbox;
-use bouncer_audit::Audit;
 use bouncer_mcp::{id, jsonrpc};
 use bouncer_system::random;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::time::Duration;
 use tokio::sync::Notify;
-
-/// How the proxy behaves.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// The longest message, in bytes, in either direction.
-    pub max_message: usize,
-    /// How long a human has to answer a question.
-    pub ask_timeout: Duration,
-    /// How long a call waits for the tools to be listed, before it is judged as a call
-    /// of an unknown tool.
-    pub listing_timeout: Duration,
-    /// How long an upstream has to end by itself, and again after it was told to.
-    pub grace: Duration,
-    /// Forward what the policy asks about or denies, and log what it would have said.
-    pub observe: bool,
-}
-
-impl Default for Settings {
-    /// 16 MiB, five minutes, ten seconds, two seconds; the policy is held.
-    fn default() -> Self {
-        Self {
-            max_message: 16 * 1024 * 1024,
-            ask_timeout: Duration::from_secs(300),
-            listing_timeout: Duration::from_secs(10),
-            grace: Duration::from_secs(2),
-            observe: false,
-        }
-    }
-}
-
-/// What all servers of one conversation write down together.
-#[derive(Debug)]
-pub(crate) struct Office {
-    pub audit: RefCell<Audit>,
-    /// Where humans approve out of band.
-    pub desk: Option<Desk>,
-    pub metrics: Metrics,
-    /// Where people see the servers of this conversation.
-    pub place: Option<Place>,
-    calls: Cell<u64>,
-}
-
-impl Office {
-    #[cfg(test)]
-    pub(crate) fn new(audit: Audit, desk: Option<Desk>) -> Rc<Self> {
-        Self::counted(audit, desk, Metrics::default(), None)
-    }
-
-    /// An office whose lines are counted, and that people can look into.
-    pub(crate) fn counted(
-        audit: Audit,
-        desk: Option<Desk>,
-        metrics: Metrics,
-        place: Option<Place>,
-    ) -> Rc<Self> {
-        Rc::new(Self {
-            audit: RefCell::new(audit),
-            desk,
-            metrics,
-            place,
-            calls: Cell::new(0),
-        })
-    }
-
-    /// The number of the next call, from 1.
-    pub(crate) fn next_call(&self) -> u64 {
-        self.calls.set(self.calls.get() + 1);
-        self.calls.get()
-    }
-}
 
 /// See the module.
 #[derive(Debug)]
@@ -185,6 +112,16 @@ impl<J: Judge> Mediator<J> {
         let mut table = self.table.borrow_mut();
         table.client.asks_humans = false;
         table.forget_clients();
+    }
+
+    /// The policy changed: the client is told to list the tools again if it would see
+    /// others.
+    pub(crate) fn tools_may_differ(&self) {
+        let judge = self.judge.borrow();
+        if self.hiding.differs(|tool| judge.hides(tool)) {
+            self.client
+                .push(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+        }
     }
 
     /// The client has said its last: waits for the calls that are under way.

@@ -3,12 +3,15 @@
 //!
 //! Knows neither who starts the server nor how many others there are.
 
+pub(crate) mod ask;
 pub(crate) mod calls;
+pub(crate) mod context;
 pub(crate) mod denial;
 pub(crate) mod from_client;
 pub(crate) mod from_server;
 pub(crate) mod hiding;
 pub(crate) mod judging;
+pub(crate) mod list_tools;
 pub(crate) mod listing;
 pub(crate) mod mediator;
 pub(crate) mod open_requests;

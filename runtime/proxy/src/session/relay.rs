@@ -2,7 +2,7 @@
 //!
 //! Generic over the four streams; knows nothing of processes.
 
-use crate::conversation::gated::Judge;
+use crate::conversation::judge::Judge;
 use crate::session::mediator::Mediator;
 use crate::wire::outbox::Outbox;
 use crate::wire::stop::Stop;

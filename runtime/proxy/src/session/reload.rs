@@ -4,7 +4,7 @@
 //! other between two calls. What does not load changes nothing.
 
 use crate::conversation::gated::Session;
-use crate::session::mediator::Office;
+use crate::session::context::Office;
 use bouncer_engine::tools::Lock;
 use bouncer_plan::Plan;
 use bouncer_system::log::{note, visible};

@@ -1,8 +1,11 @@
 //! Runs the proxy between this process's standard streams and one server.
 
 use crate::approval::out_of_band::Desk;
-use crate::conversation::gated::{Judge, Session};
-use crate::session::mediator::{Mediator, Office, Settings};
+use crate::conversation::gated::Session;
+use crate::conversation::judge::Judge;
+use crate::conversation::settings::Settings;
+use crate::session::context::Office;
+use crate::session::mediator::Mediator;
 use crate::session::relay::{End, Streams, conduct};
 use crate::session::reload;
 use crate::session::reload::Changes;

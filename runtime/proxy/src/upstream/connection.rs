@@ -2,7 +2,8 @@
 //!
 //! Lines go in and lines come out; who is at the other end matters only when it ends.
 
-use crate::upstream::adapter::{Child, Ends, Manner, Order, Pace, Questions, interpret};
+use crate::conversation::related::Questions;
+use crate::upstream::adapter::{Child, Ends, Manner, Order, Pace, interpret};
 use crate::upstream::http::{HttpServer, Remote};
 use crate::upstream::process::{Server, ServerCommand};
 use crate::wire::stop::Stop;

@@ -1,11 +1,11 @@
 //! Connects to a server only to read its tools, for pinning them.
 
 use crate::Settings;
-use crate::session::listing::{
-    MAX_CURSOR, MAX_PAGES, MAX_TOOLS, read_tools, without_contradictions,
-};
 use crate::upstream::connection::{Endpoint, Reach};
 use crate::upstream::own::OwnLine;
+use crate::upstream::tools::{
+    MAX_CURSOR, MAX_PAGES, MAX_TOOLS, read_tools, without_contradictions,
+};
 use crate::wire::line::{Line, LineReader};
 use crate::wire::stop::Stop;
 use crate::wire::unix::{Input, Output};

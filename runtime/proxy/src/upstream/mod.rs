@@ -9,4 +9,5 @@ pub(crate) mod http;
 pub(crate) mod inspect;
 pub(crate) mod own;
 pub(crate) mod process;
+pub(crate) mod tools;
 pub(crate) mod writer;

@@ -2,8 +2,9 @@
 
 use crate::gateway::backend::Connector;
 use crate::gateway::router::Front;
-use crate::gateway::{Patience, serve};
-use crate::session::mediator::Office;
+use crate::gateway::run::serve;
+use crate::gateway::timeouts::Patience;
+use crate::session::context::Office;
 pub(super) use crate::session::tests::rig::{Peer, call};
 use crate::session::tests::rig::{Script, Told, quick};
 use crate::upstream::connection::{Far, Link};

@@ -13,6 +13,7 @@ pub(super) use crate::http::modern::results::discovered;
 pub(super) use crate::http::modern::rounds::{Again, Modern, Refusal};
 
 use bouncer_mcp::frame::FrameReader;
+use bouncer_mcp::params::{meta, progress_token};
 use bouncer_mcp::splice::splice;
 
 /// A message with other parts: its id, and its progress token, if it has one; and without
@@ -35,6 +36,6 @@ pub(super) fn raw_token<'a>(
     frames: &mut FrameReader,
     params: Option<&'a [u8]>,
 ) -> Option<&'a [u8]> {
-    let [meta] = frames.members(params?, ["_meta"]).ok()?;
-    crate::gateway::from_client::progress_token(frames, meta).ok()?
+    let meta = meta(frames, params);
+    progress_token(frames, meta).ok()?
 }

@@ -5,16 +5,16 @@
 //! to the same request, and not for long.
 
 use crate::gateway::router::{About, Abouts};
-use crate::gateway::routes::number;
 use crate::http::modern::meta::Facts;
 use crate::http::modern::results;
-use crate::http::session::Seat;
 use crate::http::stream;
+use crate::http::stream::Channel;
 use crate::http::stream::{Receiver, Sender};
 use crate::upstream::http::Repeats;
 use bouncer_mcp::frame::{Frame, FrameReader, text};
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc;
+use bouncer_mcp::jsonrpc::METHOD_NOT_FOUND;
 use bouncer_mcp::splice::splice;
 use bouncer_system::random;
 use serde_json::{Map, Value, json};
@@ -31,9 +31,6 @@ const MAX_PARKED: usize = 256;
 const MAX_SUBSCRIPTIONS: usize = 64;
 /// How long an answer is kept after its question has timed out.
 const LATE: Duration = Duration::from_secs(30);
-/// JSON-RPC: no such method.
-const METHOD_NOT_FOUND: i32 = -32601;
-
 /// A request that is under way.
 struct Open {
     /// Nobody, while the client is asked something.
@@ -166,14 +163,14 @@ impl Modern {
     /// Opens a request under `inner`, one of [`Modern::next_id`].
     pub(in super::super) fn begin(
         self: &Rc<Self>,
-        seat: &Rc<Seat>,
+        channel: &Rc<Channel>,
         inner: &str,
         (id, token): (&[u8], Option<&[u8]>),
         facts: Facts,
         digest: [u8; 32],
     ) -> Receiver {
         let key = Key::Text(inner.to_owned());
-        let (sender, receiver) = stream::channel(&seat.queued);
+        let (sender, receiver) = stream::channel(&channel.queued);
         let open = Open {
             sender: Some(sender),
             state: None,
@@ -185,21 +182,21 @@ impl Modern {
             number: self.count.get(),
         };
         self.open.borrow_mut().insert(key.clone(), open);
-        self.watched(seat, key, receiver)
+        self.watched(channel, key, receiver)
     }
 
     /// A client that hangs up takes its request back.
-    fn watched(self: &Rc<Self>, seat: &Rc<Seat>, key: Key, receiver: Receiver) -> Receiver {
-        let (modern, seat) = (Rc::clone(self), Rc::downgrade(seat));
+    fn watched(self: &Rc<Self>, channel: &Rc<Channel>, key: Key, receiver: Receiver) -> Receiver {
+        let (modern, channel) = (Rc::clone(self), Rc::downgrade(channel));
         receiver.when_left(move || {
             if modern.open.borrow_mut().remove(&key).is_none() {
                 return;
             }
             modern.gathered.borrow_mut().remove(&key);
-            if let (Some(seat), Key::Text(inner)) = (seat.upgrade(), key) {
+            if let (Some(channel), Key::Text(inner)) = (channel.upgrade(), key) {
                 let line = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
                     "params": {"requestId": inner, "reason": "the client hung up"}});
-                seat.said.push(line.to_string().as_bytes());
+                channel.said.push(line.to_string().as_bytes());
             }
         })
     }
@@ -207,7 +204,7 @@ impl Modern {
     /// Takes a reply to what was asked.
     pub(in super::super) fn again(
         self: &Rc<Self>,
-        seat: &Rc<Seat>,
+        channel: &Rc<Channel>,
         state: &str,
         responses: &Map<String, Value>,
         (id, token): (&[u8], Option<&[u8]>),
@@ -234,7 +231,7 @@ impl Modern {
         };
         drop(opened);
         if !same {
-            decline(seat, &parked.questions);
+            decline(channel, &parked.questions);
             return Err(Refusal(
                 "the `requestState` belongs to another request: make that one again, without it",
             ));
@@ -246,40 +243,40 @@ impl Modern {
                     let mut line = br#"{"jsonrpc":"2.0","id":"#.to_vec();
                     line.extend_from_slice(&asker);
                     line.extend_from_slice(format!(r#","result":{response}}}"#).as_bytes());
-                    seat.said.push(&line);
+                    channel.said.push(&line);
                 }
                 None => left.push((name, asker, request)),
             }
         }
         if let Some(answer) = parked.answer {
-            decline(seat, &left);
+            decline(channel, &left);
             return Ok(Again::Now(answer));
         }
         if !left.is_empty() {
-            let line = self.park(seat, parked.key, left);
+            let line = self.park(channel, parked.key, left);
             return line
                 .map(Again::Now)
                 .ok_or(Refusal("too many requests wait for a reply"));
         }
-        let (sender, receiver) = stream::channel(&seat.queued);
+        let (sender, receiver) = stream::channel(&channel.queued);
         if let Some(open) = self.open.borrow_mut().get_mut(&parked.key) {
             open.sender = Some(sender);
         }
-        Ok(Again::Waits(self.watched(seat, parked.key, receiver)))
+        Ok(Again::Waits(self.watched(channel, parked.key, receiver)))
     }
 
     /// Lets a request wait for a reply; gives the answer that asks for it. `None`: there
     /// is no room, and whoever asks was told so.
     fn park(
         self: &Rc<Self>,
-        seat: &Rc<Seat>,
+        channel: &Rc<Channel>,
         key: Key,
         questions: Vec<Question>,
     ) -> Option<Vec<u8>> {
         let state = random::secret().ok();
         let state = state.filter(|_| self.parked.borrow().len() < MAX_PARKED);
         let Some(state) = state else {
-            decline(seat, &questions);
+            decline(channel, &questions);
             return None;
         };
         let asked: Vec<(String, Value)> = questions
@@ -298,13 +295,13 @@ impl Modern {
             answer: None,
         };
         self.parked.borrow_mut().insert(state.clone(), parked);
-        let (modern, seat) = (Rc::clone(self), Rc::downgrade(seat));
+        let (modern, channel) = (Rc::clone(self), Rc::downgrade(channel));
         tokio::task::spawn_local(async move {
             sleep(modern.patience).await;
             let parked = modern.parked.borrow_mut().remove(&state);
-            if let (Some(parked), Some(seat)) = (parked, seat.upgrade()) {
+            if let (Some(parked), Some(channel)) = (parked, channel.upgrade()) {
                 modern.open.borrow_mut().remove(&parked.key);
-                decline(&seat, &parked.questions);
+                decline(&channel, &parked.questions);
             }
         });
         Some(line)
@@ -314,7 +311,7 @@ impl Modern {
     /// that the servers have to be asked about.
     pub(in super::super) fn subscribe(
         &self,
-        seat: &Seat,
+        channel: &Channel,
         id: &[u8],
         filter: &Map<String, Value>,
     ) -> Option<(Receiver, Vec<String>)> {
@@ -343,7 +340,7 @@ impl Modern {
         if !resources.is_empty() {
             honoured.insert("resourceSubscriptions".to_owned(), json!(resources));
         }
-        let (sender, receiver) = stream::channel(&seat.queued);
+        let (sender, receiver) = stream::channel(&channel.queued);
         let subscription = Subscription {
             sender,
             id: id.to_vec(),
@@ -375,7 +372,7 @@ impl Modern {
     /// Takes a line of the gateway.
     pub(in super::super) fn on_line(
         self: &Rc<Self>,
-        seat: &Rc<Seat>,
+        channel: &Rc<Channel>,
         frames: &mut FrameReader,
         frame: &Frame<'_>,
         line: &[u8],
@@ -386,7 +383,7 @@ impl Modern {
                     self.on_answer(frames, &key, line);
                 }
             }
-            (Some(method), Some(id)) => self.on_question(seat, &method, frame.params(), id),
+            (Some(method), Some(id)) => self.on_question(channel, &method, frame.params(), id),
             (Some(method), None) => self.on_notification(frames, frame, &method, line),
             (None, None) => {}
         }
@@ -417,7 +414,7 @@ impl Modern {
 
     fn on_question(
         self: &Rc<Self>,
-        seat: &Rc<Seat>,
+        channel: &Rc<Channel>,
         method: &str,
         params: Option<&[u8]>,
         asker: &[u8],
@@ -426,16 +423,16 @@ impl Modern {
             let mut line = br#"{"jsonrpc":"2.0","id":"#.to_vec();
             line.extend_from_slice(asker);
             line.extend_from_slice(br#","result":{}}"#);
-            return seat.said.push(&line);
+            return channel.said.push(&line);
         }
         let params = params.and_then(|raw| serde_json::from_slice::<Value>(raw).ok());
         let mut request = json!({"method": method});
         if let (Some(params), Some(request)) = (params, request.as_object_mut()) {
             request.insert("params".to_owned(), params);
         }
-        let about = number(asker).and_then(|number| self.abouts.borrow_mut().remove(&number));
+        let about = Key::number(asker).and_then(|number| self.abouts.borrow_mut().remove(&number));
         if let Some(about) = about {
-            return self.on_related(seat, method, about, (asker.to_vec(), request));
+            return self.on_related(channel, method, about, (asker.to_vec(), request));
         }
         let question = (self.next_id(), asker.to_vec(), request);
         let newest = |waits: bool| {
@@ -457,7 +454,7 @@ impl Modern {
                 open.get_mut(&key).and_then(|open| open.sender.take())
             };
             // Else who asks was told that it is not possible, and the request ends.
-            if let (Some(line), Some(sender)) = (self.park(seat, key, vec![question]), sender) {
+            if let (Some(line), Some(sender)) = (self.park(channel, key, vec![question]), sender) {
                 sender.send(line, true);
             }
             return;
@@ -474,14 +471,14 @@ impl Modern {
             }
             return parked.questions.push((name, asker, request));
         }
-        decline(seat, &[question]);
+        decline(channel, &[question]);
     }
 
     /// A question of which it is known what it is about. Those that belong together are
     /// put together.
     fn on_related(
         self: &Rc<Self>,
-        seat: &Rc<Seat>,
+        channel: &Rc<Channel>,
         method: &str,
         About { key, name, of }: About,
         (asker, request): (Vec<u8>, Value),
@@ -494,7 +491,7 @@ impl Modern {
                 .is_some_and(Sender::is_open)
         };
         if !waits {
-            return decline(seat, &[question]);
+            return decline(channel, &[question]);
         }
         let questions = {
             let mut gathered = self.gathered.borrow_mut();
@@ -510,7 +507,7 @@ impl Modern {
             open.get_mut(&key).and_then(|open| open.sender.take())
         };
         // Else who asks was told that it is not possible, and the request ends.
-        if let (Some(line), Some(sender)) = (self.park(seat, key, questions), sender) {
+        if let (Some(line), Some(sender)) = (self.park(channel, key, questions), sender) {
             sender.send(line, true);
         }
     }
@@ -584,10 +581,11 @@ impl Subscription {
 }
 
 /// Tells whoever asks that nobody will reply.
-fn decline(seat: &Seat, questions: &[Question]) {
+fn decline(channel: &Channel, questions: &[Question]) {
     for (_, asker, _) in questions {
         let why = "the client does not reply";
-        seat.said
+        channel
+            .said
             .push(&jsonrpc::error(asker, METHOD_NOT_FOUND, why, None));
     }
 }

@@ -1,4 +1,4 @@
-use crate::session::mediator::Settings;
+use crate::conversation::settings::Settings;
 use crate::session::tests::rig::{call, quick, with};
 use serde_json::{Value, json};
 use std::time::Duration;

@@ -1,6 +1,7 @@
 //! The proxy as a process: this test binary starts itself again as one.
 
-use crate::session::mediator::{Mediator, Office};
+use crate::session::context::Office;
+use crate::session::mediator::Mediator;
 use crate::session::run::run_between;
 use crate::session::tests::rig::{Script, call, quick};
 use crate::upstream::inspect::inspect;

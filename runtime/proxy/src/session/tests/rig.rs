@@ -1,7 +1,9 @@
 //! Both ends of a proxy, in the hands of a test, and a judge that follows a script.
 
-use crate::conversation::gated::{Approval, Judge, Judgement, Question};
-use crate::session::mediator::{Mediator, Office, Settings};
+use crate::conversation::judge::{Approval, Judge, Judgement, Question};
+use crate::conversation::settings::Settings;
+use crate::session::context::Office;
+use crate::session::mediator::Mediator;
 use crate::session::relay::{End, Streams, conduct};
 use crate::wire::stop::Stop;
 use bouncer_audit::Audit;

@@ -21,6 +21,7 @@ mod switch;
 #[cfg(test)]
 mod tests;
 
+use crate::conversation::related::Questions;
 use crate::upstream::adapter::begin::{Beginning, Newer};
 use crate::upstream::adapter::compose::Speaker;
 use crate::upstream::adapter::listens::Listens;
@@ -76,21 +77,6 @@ impl Default for Pace {
         }
     }
 }
-
-/// What a question of the server is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Related {
-    /// The id of the client's request that it belongs to.
-    pub request: Key,
-    /// What the server calls it.
-    pub name: String,
-    /// How many questions were asked together.
-    pub of: usize,
-}
-
-/// Open questions by their ids, for those who pass them on. Nothing that a server says can
-/// get in here by itself.
-pub(crate) type Questions = Rc<RefCell<HashMap<String, Related>>>;
 
 /// A process, for whoever ends it.
 pub(crate) type Child = Rc<RefCell<Option<Server>>>;

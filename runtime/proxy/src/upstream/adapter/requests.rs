@@ -1,11 +1,11 @@
 //! What the client's side says.
 
-use crate::session::from_client::cancelled_key;
 use crate::upstream::adapter::compose::Extras;
 use crate::upstream::adapter::{At, Interpreter, MAX_KEPT, Request};
 use bouncer_mcp::frame::{FrameReader, text};
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
+use bouncer_mcp::params::cancelled_id;
 use bouncer_mcp::version::{ROUNDS, TASK_ABLE};
 use bouncer_system::log::note;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ impl Interpreter {
             Some(id) => self.on_request(frames, method, id, frame.params(), line),
             None if method == "notifications/initialized" => self.start_listening(),
             None if method == "notifications/cancelled" => {
-                if let Some(key) = cancelled_key(frames, frame.params()) {
+                if let Some(key) = cancelled_id(frames, frame.params()) {
                     self.on_cancelled(&key);
                 }
             }

@@ -1,8 +1,9 @@
 //! What a server asks for before it answers: put to the client as requests of the server,
 //! as older versions have them, and given to the server with the same request again.
 
+use crate::conversation::related::Related;
 use crate::upstream::adapter::compose::Extras;
-use crate::upstream::adapter::{At, Interpreter, Related};
+use crate::upstream::adapter::{At, Interpreter};
 use bouncer_mcp::frame::{FrameReader, text};
 use bouncer_mcp::id::Key;
 use serde_json::value::RawValue;

@@ -3,8 +3,9 @@
 //! Every request waits for its own answer, so that a slow one holds up no other; only
 //! the introduction has to be over before anything else is sent.
 
-use crate::upstream::http::exchange::Fault;
-use crate::upstream::http::headers::{Head, Repeats, head};
+use crate::upstream::http::fault::Fault;
+use crate::upstream::http::headers::{Repeats, head};
+use crate::upstream::http::shape::{Kind, Shape};
 use crate::upstream::http::{HttpClient, HttpServer};
 use crate::wire::line::{Line, LineReader};
 use crate::wire::outbox::Outbox;
@@ -51,33 +52,6 @@ pub(super) struct Bridge {
     why: Rc<RefCell<Option<String>>>,
     lost: Notify,
     listening: Cell<bool>,
-}
-
-/// What the transport has to know of a line.
-#[derive(Debug)]
-pub(super) struct Shape {
-    /// Of a request: how its id was spelled, and its value.
-    pub id: Option<(Vec<u8>, Key)>,
-    pub kind: Kind,
-    /// Of a message of the newer version: its version, and what else its headers say.
-    pub newer: Option<(HeaderValue, Head)>,
-    /// It only looks: asking twice changes nothing.
-    pub looks: bool,
-    /// It lists tools.
-    pub lists: bool,
-    /// It asks whether the server speaks the newer version. Many do not, which is said by
-    /// whoever finds that the server speaks no version at all.
-    pub probes: bool,
-}
-
-/// What a line is.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Initialize,
-    Initialized,
-    /// Takes a request back.
-    Cancelled(Option<Key>),
-    Other,
 }
 
 /// Nothing is sent before this is over.
@@ -226,7 +200,7 @@ impl Bridge {
             Some("initialize") => Kind::Initialize,
             Some("notifications/initialized") => Kind::Initialized,
             Some("notifications/cancelled") => {
-                let key = crate::session::from_client::cancelled_key(&mut frames, frame.params());
+                let key = bouncer_mcp::params::cancelled_id(&mut frames, frame.params());
                 Kind::Cancelled(key)
             }
             _ => Kind::Other,

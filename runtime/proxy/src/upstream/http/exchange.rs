@@ -1,7 +1,10 @@
 //! One request and what comes back, and the stream of what a server says by itself.
 
-use crate::upstream::http::bridge::{Bridge, Kind, Shape};
+use crate::upstream::http::bridge::Bridge;
+use crate::upstream::http::fault::Fault;
 use crate::upstream::http::pieces::Pieces;
+use crate::upstream::http::pieces::one_line;
+use crate::upstream::http::shape::{Kind, Shape};
 use bouncer_mcp::id::Key;
 use bouncer_mcp::sse::EventReader;
 use bouncer_system::log::{note, visible};
@@ -10,7 +13,6 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::Value;
-use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -26,44 +28,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How often an answer is asked for again whose stream ended before it.
 const MAX_RESUMES: u32 = 8;
-
-/// Why there is no answer.
-#[derive(Debug)]
-pub(super) enum Fault {
-    /// Nobody listens there.
-    Unreachable(String),
-    /// The connection broke.
-    Broken(String),
-    /// It does not know the session any more.
-    SessionOver,
-    /// An answer that is none.
-    Refused(StatusCode),
-    /// Its answer is longer than the limit.
-    TooLong,
-    /// It answered in another form than asked for.
-    Form,
-    /// The stream ended first.
-    Unanswered,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreachable(why) => write!(f, "cannot be reached: {why}"),
-            Self::Broken(why) => write!(f, "broke the connection: {why}"),
-            Self::SessionOver => f.write_str("has ended the session"),
-            Self::Refused(status) if status.is_redirection() => write!(
-                f,
-                "answered with the HTTP status {}; redirections are not followed",
-                status.as_u16()
-            ),
-            Self::Refused(status) => write!(f, "answered with the HTTP status {}", status.as_u16()),
-            Self::TooLong => f.write_str("gave an answer that is longer than the limit"),
-            Self::Form => f.write_str("answered neither with JSON nor with a stream of events"),
-            Self::Unanswered => f.write_str("ended the stream before its answer"),
-        }
-    }
-}
 
 /// How a stream of events ended.
 struct StreamEnd {
@@ -393,15 +357,6 @@ fn form(response: &Response<Incoming>) -> Form {
         Some(kind) if kind.eq_ignore_ascii_case("text/event-stream") => Form::Events,
         _ => Form::Other,
     }
-}
-
-/// Line breaks stand between the parts of a JSON text, never in them.
-pub(super) fn one_line(text: &[u8]) -> Vec<u8> {
-    let space = |byte: &u8| match byte {
-        b'\n' | b'\r' => b' ',
-        byte => *byte,
-    };
-    text.iter().map(space).collect()
 }
 
 /// The cause at the bottom of an error: what is above repeats itself.

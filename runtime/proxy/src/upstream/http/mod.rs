@@ -5,8 +5,10 @@
 
 mod bridge;
 mod exchange;
+mod fault;
 pub(crate) mod headers;
 mod pieces;
+mod shape;
 
 pub(crate) use crate::upstream::http::headers::{Repeats, decoded};
 

@@ -34,7 +34,7 @@ impl Pieces {
                         let rest = self.buffer.split_off(self.seen);
                         let value = std::mem::replace(&mut self.buffer, rest);
                         self.seen = 0;
-                        whole.push(crate::upstream::http::exchange::one_line(&value));
+                        whole.push(one_line(&value));
                     }
                 }
                 _ => {}
@@ -51,8 +51,17 @@ impl Pieces {
     /// What has no end.
     pub(super) fn rest(self) -> Option<Vec<u8>> {
         let blank = self.buffer.iter().all(u8::is_ascii_whitespace);
-        (!blank).then(|| crate::upstream::http::exchange::one_line(&self.buffer))
+        (!blank).then(|| one_line(&self.buffer))
     }
+}
+
+/// Line breaks stand between the parts of a JSON text, never in them.
+pub(super) fn one_line(text: &[u8]) -> Vec<u8> {
+    let space = |byte: &u8| match byte {
+        b'\n' | b'\r' => b' ',
+        byte => *byte,
+    };
+    text.iter().map(space).collect()
 }
 
 #[cfg(test)]

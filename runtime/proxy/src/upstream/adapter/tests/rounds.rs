@@ -1,5 +1,6 @@
 //! Answers that ask for something first.
 
+use crate::conversation::related::Related;
 use crate::upstream::adapter::tests::*;
 
 fn elicit(words: &str) -> Value {

@@ -8,10 +8,6 @@
 //! Both kinds are kept here: those of 2025-11-25, which calls ask for, and those of the
 //! extension of 2026-07-28, which servers make by themselves for clients that can take them.
 
-mod routing;
-
-pub(crate) use crate::gateway::tasks::routing::{EXTENSION, Heading, related};
-
 use bouncer_system::random;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

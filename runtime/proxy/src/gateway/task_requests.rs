@@ -2,14 +2,15 @@
 //! the id that the other side knows.
 
 use crate::conversation::envelope::{Id, PassThrough};
-use crate::conversation::gated::Judge;
-use crate::gateway::from_client::METHOD_NOT_FOUND;
+use crate::conversation::judge::Judge;
 use crate::gateway::router::{Front, Member};
 use crate::gateway::routes::Request;
 use crate::gateway::tasks::{Task, Tasked};
 use bouncer_mcp::frame::{Frame, FrameReader, Unreadable, text};
+use bouncer_mcp::jsonrpc::METHOD_NOT_FOUND;
 use bouncer_mcp::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS};
 use bouncer_mcp::splice::{Edit, member};
+use bouncer_mcp::version::TASKS_EXTENSION;
 use bouncer_mcp::version::{
     CAPABILITIES_META, MODERN, RELATED_TASK_META, TASK, TASK_METHODS, VERSIONS, has_tasks,
 };
@@ -18,9 +19,6 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Instant;
-
-/// What a server that has the extension offers.
-pub(crate) const EXTENSION: &str = "extensions/io.modelcontextprotocol~1tasks";
 
 /// Where a message goes that may be about a task.
 #[derive(Clone, Copy, Debug)]
@@ -254,7 +252,7 @@ impl<J: Judge + 'static> Front<J> {
                 edits.extend(raw.map(|raw| (raw, json!(shown).to_string().into_bytes())));
             }
             (Tasked::Able { tool }, _, id) if is_task => {
-                if !member.offers(EXTENSION) {
+                if !member.offers(TASKS_EXTENSION) {
                     return Err("the server's answer is of a kind that is not known".to_owned());
                 }
                 let whose = (member.index, member.name.as_str());

@@ -1,0 +1,89 @@
+//! What a proxy needs of the gate.
+//!
+//! A seam for tests only: an implementation hands out [`Permit`]s, and only a
+//! decision of the gate makes one.
+
+use bouncer_engine::gate::{Attempt, Call, Grounds, Permit, Surveyed};
+use bouncer_engine::tools::ToolDefinition;
+use bouncer_plan::{Stage, Verdict};
+use serde_json::Value;
+
+/// A decision in words of its own, so that logs and answers can outlive the gate's borrow.
+#[derive(Debug)]
+pub(crate) struct Judgement<'a> {
+    pub verdict: Verdict,
+    pub stage: Stage,
+    pub reason: String,
+    /// `file:line:column`.
+    pub at: Option<String>,
+    /// A stable word for machines.
+    pub code: &'static str,
+    /// The destination that it is about.
+    pub grounds: Option<Grounds>,
+    /// How much of what was read has been forgotten: see
+    /// [`bouncer_engine::provenance::Provenance::dropped`].
+    pub forgotten: u64,
+    /// How a human can lift an ask.
+    pub approval: Approval,
+    /// Only with [`Verdict::Allow`], or where the policy is only observed.
+    pub permit: Option<Permit<'a>>,
+}
+
+/// How a human can lift an ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Approval {
+    /// Not at all.
+    Never,
+    /// By vouching for a destination, for the whole conversation.
+    Destination(Question),
+    /// By approving exactly this call, once.
+    ThisCall,
+}
+
+/// A destination to vouch for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Question {
+    pub param: String,
+    pub destination: String,
+}
+
+/// Judges the calls of one conversation and remembers what it has seen.
+pub(crate) trait Judge {
+    /// Judges a call, and lets `then` act on the judgement. A permit lives no longer than
+    /// that, so it cannot be kept for later; `then` must not come back to the judge.
+    fn judge<R>(
+        &mut self,
+        call: &Call<'_>,
+        attempt: Attempt,
+        then: impl FnOnce(Judgement<'_>) -> R,
+    ) -> R;
+    /// Remembers that a human vouched for a destination.
+    fn approve(&mut self, tool: &str, question: &Question);
+    /// The first listing.
+    fn pin(&mut self, tools: &[ToolDefinition]);
+    /// A later listing.
+    fn observe(&mut self, tools: &[ToolDefinition]);
+    /// What a call returned.
+    fn record(&mut self, tool: &str, result: &Value);
+    /// How the server introduced itself.
+    fn record_introduction(&mut self, introduction: &Value);
+    /// Other text that reaches the agent.
+    fn record_untrusted(&mut self, origin: &str, value: &Value);
+    /// Changes whenever the policy does: what a human answered before then was about
+    /// another one.
+    fn generation(&self) -> u64 {
+        0
+    }
+    /// Whether a call of the tool could only be judged once others have finished counting.
+    fn is_held_up(&self, _tool: &str) -> bool {
+        false
+    }
+    /// Whether a tool is not to be shown, because every call of it is denied.
+    fn hides(&self, _tool: &str) -> bool {
+        false
+    }
+    /// How tools stand, for people to look at.
+    fn survey(&self, _tools: &mut dyn Iterator<Item = &str>) -> Vec<Surveyed> {
+        Vec::new()
+    }
+}
