@@ -2,7 +2,8 @@
 
 use super::{BudgetOptions, PolicySource};
 use crate::clients::Client;
-use crate::hook::forms::Form;
+use bouncer_hook::agents::Agent;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -67,6 +68,19 @@ pub struct UninstallArgs {
     pub yes: bool,
 }
 
+/// Takes the name of an agent whose hooks are spoken.
+fn agents() -> impl TypedValueParser<Value = Agent> {
+    let names = Agent::ALL.map(|agent| {
+        let hooks = agent.hooks();
+        PossibleValue::new(hooks.name()).help(hooks.about())
+    });
+    PossibleValuesParser::new(names).try_map(|name| {
+        let mut all = Agent::ALL.into_iter();
+        all.find(|agent| agent.hooks().name() == name)
+            .ok_or("no such agent")
+    })
+}
+
 #[derive(Args, Debug)]
 #[command(
     after_help = "Reads one message on standard input and answers on standard output, in the client's own form. \
@@ -75,8 +89,8 @@ docs/hook.md has the settings to paste."
 )]
 pub struct HookArgs {
     /// Whose hook it is
-    #[arg(value_name = "CLIENT")]
-    pub form: Form,
+    #[arg(value_name = "CLIENT", value_parser = agents())]
+    pub agent: Agent,
     #[command(flatten)]
     pub source: PolicySource,
     /// The audit log [default: the policy's `audit: {path}`, else ~/.bouncer/audit.jsonl]

@@ -8,14 +8,13 @@ mod codes;
 mod compile;
 mod page;
 mod pages;
-mod quote;
 mod render;
 mod source;
 
+pub use bouncer_reader::text::escaped::{escape, is_invisible, plain, quote, visible};
 pub use codes::Code;
 pub use compile::{of_compile_errors, token_at};
 pub use page::{Page, all_codes, explain};
-pub use quote::{escape, is_invisible, plain, quote, visible};
 pub use render::{human, human_one, json, short};
 pub use source::{Source, SourceMap, Span};
 

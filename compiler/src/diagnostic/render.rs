@@ -1,10 +1,11 @@
 //! Diagnostics as text: for people with the source underlined, as one line each,
 //! and as JSON for programs.
 
-use super::{Diagnostic, Diagnostics, Label, Severity, Source, SourceMap, Span, quote};
+use super::{Diagnostic, Diagnostics, Label, Severity, Source, SourceMap, Span};
 use annotate_snippets::{
     Annotation, AnnotationKind, Group, Level, Origin, Patch, Renderer, Snippet,
 };
+use bouncer_reader::text::escaped::is_invisible;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -86,7 +87,7 @@ fn file_name(sources: &SourceMap, file: u32) -> String {
                 .name
                 .chars()
                 .map(|c| {
-                    if c.is_control() || quote::is_invisible(c) {
+                    if c.is_control() || is_invisible(c) {
                         '\u{fffd}'
                     } else {
                         c

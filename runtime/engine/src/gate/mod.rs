@@ -14,6 +14,7 @@ mod grounds;
 mod hasher;
 mod hidden;
 mod near;
+mod record;
 mod reload;
 mod rows;
 mod scratch;
@@ -26,8 +27,9 @@ mod walk;
 pub use call::{Call, CallError, CallMessage};
 pub use codes::{VERDICT_CODES, explain_verdict};
 pub use conversation::{Conversation, DEFAULT_PROVENANCE_LIMIT};
-pub use decision::{Approvable, Decision, Permit, Position, Question};
+pub use decision::{Approvable, Decision, ObservedPass, Permit, Position, Unvouched};
 pub use grounds::{Grounds, Seen};
+pub use record::VerdictRecord;
 pub use shared::{SharedTally, Tallied, Tally};
 pub use survey::{ContractSeen, Surveyed};
 
@@ -285,7 +287,10 @@ impl Gate {
         if conversation.generation != self.generation {
             conversation.follow(self, now_ms);
         }
-        decide::decide(self, conversation, call, attempt, now_ms)
+        let forgotten = conversation.provenance().dropped();
+        let mut decision = decide::decide(self, conversation, call, attempt, now_ms);
+        decision.forgotten = forgotten;
+        decision
     }
 
     /// Records what a call returned, before the agent sees it: the `result` member of

@@ -3,8 +3,8 @@
 //!
 //! Without a store, or with one that fails, nothing is approved.
 
-use crate::conversation::call::{Case, Finding};
-use crate::conversation::judge::Approval;
+use crate::conversation::call::Case;
+use bouncer_engine::gate::{Approvable, VerdictRecord};
 use bouncer_store::approvals::{Key, Request, Store, StoreError, Subject};
 use bouncer_system::log::{note, visible};
 use std::cell::RefCell;
@@ -138,14 +138,14 @@ impl Desk {
         plan: &'a str,
         server: Option<&'a str>,
         case: &'a Case<'_>,
-        asked: &'a Finding,
+        asked: &'a VerdictRecord,
     ) -> Option<Request<'a>> {
-        let subject = match &asked.approval {
-            Approval::Never => return None,
-            Approval::ThisCall => Subject::Call,
-            Approval::Destination(question) => Subject::Destination {
-                param: &question.param,
-                destination: &question.destination,
+        let subject = match &asked.approvable {
+            Approvable::Never => return None,
+            Approvable::ThisCall => Subject::Call,
+            Approvable::Destination(unvouched) => Subject::Destination {
+                param: &unvouched.param,
+                destination: &unvouched.destination,
             },
         };
         Some(Request {
@@ -166,7 +166,7 @@ impl Desk {
         &self,
         server: Option<&str>,
         case: &Case<'_>,
-        asked: &Finding,
+        asked: &VerdictRecord,
     ) -> Option<Held> {
         if too_large(case) {
             return None;
@@ -202,7 +202,7 @@ impl Desk {
         &self,
         server: Option<&str>,
         case: &Case<'_>,
-        asked: &Finding,
+        asked: &VerdictRecord,
     ) -> Result<String, NotAsked> {
         let unshown = || {
             let why = "a human has to approve it, but it is too large to be shown";

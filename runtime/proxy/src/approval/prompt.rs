@@ -2,9 +2,7 @@
 //!
 //! Knows what is asked and what counts as a yes; not what follows from it.
 
-use crate::conversation::call::Finding;
-use crate::conversation::judge::Approval;
-use bouncer_engine::gate::CallMessage;
+use bouncer_engine::gate::{Approvable, CallMessage, VerdictRecord};
 use bouncer_system::log::{quoted, visible};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -27,27 +25,27 @@ const MAX_TEXT: usize = 2000;
 pub(crate) fn message(
     server: Option<&str>,
     call: &CallMessage<'_>,
-    asked: &Finding,
+    asked: &VerdictRecord,
 ) -> Option<String> {
     let mut text = format!("Tool {}", quoted(call.tool(), 200));
     if let Some(server) = server {
         text.push_str(&format!(" of server {}", quoted(server, 200)));
     }
-    let holds_for = match &asked.approval {
-        Approval::Never => return None,
-        Approval::Destination(question) => {
-            if question.destination.chars().count() > MAX_DESTINATION {
+    let holds_for = match &asked.approvable {
+        Approvable::Never => return None,
+        Approvable::Destination(unvouched) => {
+            if unvouched.destination.chars().count() > MAX_DESTINATION {
                 return None;
             }
             text.push_str(&format!(
                 " wants to send data to a destination that nothing vouches for.\n\
                  Parameter: {}\nDestination: {}",
-                quoted(&question.param, 200),
-                quoted(&question.destination, MAX_DESTINATION)
+                quoted(&unvouched.param, 200),
+                quoted(&unvouched.destination, MAX_DESTINATION)
             ));
             "this destination, parameter and tool until the client ends"
         }
-        Approval::ThisCall => {
+        Approvable::ThisCall => {
             text.push_str(" is about to be called, and the policy wants a human to look at it.");
             push_arguments(call.arguments(), &mut text)?;
             "this one call"
@@ -121,19 +119,20 @@ pub(crate) fn is_yes(result: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversation::judge::Question;
+    use crate::conversation::call::own;
+    use bouncer_engine::gate::Unvouched;
     use bouncer_mcp::frame::FrameReader;
 
-    fn ask(arguments: &str, approval: Approval) -> Option<String> {
+    fn ask(arguments: &str, approvable: Approvable<String>) -> Option<String> {
         let line = format!(
             r#"{{"method":"tools/call","params":{{"name":"x\ny","arguments":{arguments}}}}}"#
         );
         let mut reader = FrameReader::new(1 << 20);
         let call = CallMessage::parse(None, line.as_bytes(), &mut reader).unwrap();
-        let asked = Finding {
+        let asked = VerdictRecord {
             at: Some("p.yaml:1:1".to_owned()),
-            approval,
-            ..Finding::own("because\n`x`")
+            approvable,
+            ..own("because\n`x`")
         };
         message(Some("s"), &call, &asked)
     }
@@ -142,7 +141,7 @@ mod tests {
     fn a_name_cannot_forge_the_question() {
         let text = ask(
             "{}",
-            Approval::Destination(Question {
+            Approvable::Destination(Unvouched {
                 param: "to\nApproved: yes".to_owned(),
                 destination: "a@b\u{202e}\n".to_owned(),
             }),
@@ -152,7 +151,7 @@ mod tests {
         assert!(text.contains(r#"Destination: "a@b\u{202e}\u{a}""#));
         let text = ask(
             r#"{"k\n":"v\n","long":"LONG"}"#.replace("LONG", &"x".repeat(400)).as_str(),
-            Approval::ThisCall,
+            Approvable::ThisCall,
         )
         .unwrap();
         assert_eq!(text.lines().count(), 6, "{text}");
@@ -161,16 +160,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_shown_is_not_asked() {
-        let question = Question {
+        let unvouched = Unvouched {
             param: "to".to_owned(),
             destination: "x".repeat(1001),
         };
-        assert_eq!(ask("{}", Approval::Destination(question)), None);
+        assert_eq!(ask("{}", Approvable::Destination(unvouched)), None);
         let long = format!(r#"{{"cmd":"ls {}; rm -rf /"}}"#, " ".repeat(2000));
-        assert_eq!(ask(&long, Approval::ThisCall), None);
+        assert_eq!(ask(&long, Approvable::ThisCall), None);
         let many: Vec<String> = (0..41).map(|n| format!("\"a{n}\":1")).collect();
         assert_eq!(
-            ask(&format!("{{{}}}", many.join(",")), Approval::ThisCall),
+            ask(&format!("{{{}}}", many.join(",")), Approvable::ThisCall),
             None
         );
     }

@@ -1,8 +1,9 @@
 //! The gate with one conversation, which several servers may share.
 
-use crate::conversation::judge::{Approval, Judge, Judgement, Question};
-use bouncer_engine::gate::{Approvable, Attempt, Call, Conversation, Gate, Surveyed};
+use crate::conversation::judge::{Judge, Judgement, Pass};
+use bouncer_engine::gate::{Attempt, Call, Conversation, Gate, Surveyed, Unvouched};
 use bouncer_engine::tools::{Lock, ToolDefinition};
+use bouncer_plan::Verdict;
 use bouncer_plan::{Corrupt, Plan};
 use serde_json::Value;
 use std::cell::RefCell;
@@ -129,36 +130,20 @@ impl Judge for Session {
         } = &mut *shared;
         let since = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let now = since.saturating_add(BEFORE_MS);
-        let forgotten = conversation.provenance().dropped();
         let decision = gate.decide(conversation, call, attempt, now);
-        then(Judgement {
-            verdict: decision.verdict(),
-            stage: decision.stage(),
-            reason: decision.reason(),
-            at: decision.position().map(|position| position.to_string()),
-            code: decision.code(),
-            grounds: decision.grounds(),
-            forgotten,
-            approval: match decision.approvable() {
-                Approvable::Never => Approval::Never,
-                Approvable::ThisCall => Approval::ThisCall,
-                Approvable::Destination(question) => Approval::Destination(Question {
-                    param: question.param.to_owned(),
-                    destination: question.destination.to_owned(),
-                }),
-            },
-            permit: if *observe {
-                decision.permit_observed()
-            } else {
-                decision.permit()
-            },
-        })
+        let record = decision.record();
+        let pass = match record.verdict {
+            Verdict::Allow => decision.permit().map(Pass::Permit),
+            Verdict::Ask | Verdict::Deny if *observe => decision.observed().map(Pass::Observed),
+            Verdict::Ask | Verdict::Deny => None,
+        };
+        then(Judgement { record, pass })
     }
 
-    fn approve(&mut self, tool: &str, question: &Question) {
+    fn approve(&mut self, tool: &str, unvouched: &Unvouched<String>) {
         let conversation = &mut self.shared.borrow_mut().conversation;
         let server = self.server.as_deref();
-        conversation.approve(server, tool, &question.param, &question.destination);
+        conversation.approve(server, tool, &unvouched.param, &unvouched.destination);
     }
 
     fn pin(&mut self, tools: &[ToolDefinition]) {

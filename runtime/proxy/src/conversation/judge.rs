@@ -3,48 +3,26 @@
 //! A seam for tests only: an implementation hands out [`Permit`]s, and only a
 //! decision of the gate makes one.
 
-use bouncer_engine::gate::{Attempt, Call, Grounds, Permit, Surveyed};
+use bouncer_engine::gate::{
+    Attempt, Call, ObservedPass, Permit, Surveyed, Unvouched, VerdictRecord,
+};
 use bouncer_engine::tools::ToolDefinition;
-use bouncer_plan::{Stage, Verdict};
 use serde_json::Value;
 
-/// A decision in words of its own, so that logs and answers can outlive the gate's borrow.
+/// A verdict that outlives the gate's borrow, and what lets the call through, if anything.
 #[derive(Debug)]
 pub(crate) struct Judgement<'a> {
-    pub verdict: Verdict,
-    pub stage: Stage,
-    pub reason: String,
-    /// `file:line:column`.
-    pub at: Option<String>,
-    /// A stable word for machines.
-    pub code: &'static str,
-    /// The destination that it is about.
-    pub grounds: Option<Grounds>,
-    /// How much of what was read has been forgotten: see
-    /// [`bouncer_engine::provenance::Provenance::dropped`].
-    pub forgotten: u64,
-    /// How a human can lift an ask.
-    pub approval: Approval,
-    /// Only with [`Verdict::Allow`], or where the policy is only observed.
-    pub permit: Option<Permit<'a>>,
+    pub record: VerdictRecord,
+    pub pass: Option<Pass<'a>>,
 }
 
-/// How a human can lift an ask.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Approval {
-    /// Not at all.
-    Never,
-    /// By vouching for a destination, for the whole conversation.
-    Destination(Question),
-    /// By approving exactly this call, once.
-    ThisCall,
-}
-
-/// A destination to vouch for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Question {
-    pub param: String,
-    pub destination: String,
+/// What lets a call through.
+#[derive(Debug)]
+pub(crate) enum Pass<'a> {
+    /// The policy allows it.
+    Permit(Permit<'a>),
+    /// The policy would stop it, but is only observed.
+    Observed(ObservedPass<'a>),
 }
 
 /// Judges the calls of one conversation and remembers what it has seen.
@@ -58,7 +36,7 @@ pub(crate) trait Judge {
         then: impl FnOnce(Judgement<'_>) -> R,
     ) -> R;
     /// Remembers that a human vouched for a destination.
-    fn approve(&mut self, tool: &str, question: &Question);
+    fn approve(&mut self, tool: &str, unvouched: &Unvouched<String>);
     /// The first listing.
     fn pin(&mut self, tools: &[ToolDefinition]);
     /// A later listing.

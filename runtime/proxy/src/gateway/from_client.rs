@@ -4,14 +4,13 @@
 //! message, above all a call's arguments, goes on byte for byte. Calls are judged behind
 //! this: by their server's own mediator, under the tool's own name.
 
-use crate::conversation::call::{Case, Finding};
+use crate::conversation::call::{Case, own};
 use crate::conversation::envelope::{FromClient, Id, PassThrough, classify};
 use crate::conversation::judge::Judge;
 use crate::gateway::catalogue::Place;
 use crate::gateway::lists::List;
 use crate::gateway::router::{Front, Member, State};
-use crate::gateway::routes::Request;
-use crate::gateway::routes::Whose;
+use crate::gateway::routes::{Request, Whose};
 use crate::gateway::task_requests::{Heading, related};
 use crate::gateway::tasks::Tasked;
 use crate::wire::line::{Line, LineReader};
@@ -143,8 +142,7 @@ impl<J: Judge + 'static> Front<J> {
             number: self.office.next_call(),
             received: Instant::now(),
         };
-        self.nobody
-            .block(&case, &Finding::own(why), Outcome::Blocked);
+        self.nobody.block(&case, &own(why), Outcome::Blocked);
     }
 
     /// Why a tool of that name cannot be called just now, if it may belong to a server

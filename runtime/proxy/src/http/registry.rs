@@ -10,7 +10,7 @@ use crate::http::modern::Modern;
 use crate::http::session::Seat;
 use crate::http::stream::Ticket;
 use crate::session::context::Office;
-use crate::session::judging::unreadable;
+use crate::session::judging::{malformed, unreadable};
 use crate::session::reload::{Change, Changes, Watcher, changes};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::status::Board;
@@ -301,7 +301,8 @@ impl Hall {
         self.refused.set(self.refused.get() + 1);
         let why = format!("{why}; it came from {}", quoted(principal, 200));
         let judging = &mut *self.judging.borrow_mut();
-        let entry = unreadable(self.refused.get(), None, line, &why);
+        let record = malformed(&why);
+        let entry = unreadable(self.refused.get(), None, line, &record);
         let written = judging.audit.write(&entry);
         self.metrics.line(&entry, written.is_ok());
         if let Err(error) = written {

@@ -1,11 +1,11 @@
 //! The life of a gateway over HTTP: from its parts to the exit code.
 
-use crate::http::serving::serve;
 use crate::conversation::settings::Settings;
 use crate::gateway::timeouts::Patience;
 use crate::http::config::{Listen, Opener};
 use crate::http::guard::Guard;
 use crate::http::registry::{Hall, Judging};
+use crate::http::serving::serve;
 use crate::http::tls::Tls;
 use crate::session::reload::Changes;
 use crate::telemetry::metrics::Metrics;

@@ -2,14 +2,14 @@
 //! policy wants one, and forward or deny.
 
 use crate::approval::prompt;
-use crate::conversation::call::{Case, Finding};
+use crate::conversation::call::{Case, own};
 use crate::conversation::envelope::{FromClient, Id, classify};
-use crate::conversation::judge::{Approval, Judge};
+use crate::conversation::judge::Judge;
 use crate::session::ask::Reply;
 use crate::session::mediator::Mediator;
 use crate::session::open_requests::Waiting;
 use bouncer_audit::Outcome;
-use bouncer_engine::gate::{Attempt, CallMessage};
+use bouncer_engine::gate::{Approvable, Attempt, CallMessage, VerdictRecord};
 use bouncer_mcp::frame::FrameReader;
 use bouncer_mcp::id::Key;
 use std::rc::Rc;
@@ -61,7 +61,7 @@ impl<J: Judge + 'static> Mediator<J> {
             .borrow_mut()
             .wait(key.as_ref(), call.message().len());
         let Some(waiting) = waiting else {
-            let why = Finding::own("too many calls wait already");
+            let why = own("too many calls wait already");
             return self.block(&case, &why, Outcome::NobodyToAsk);
         };
         let later = Later {
@@ -80,7 +80,7 @@ impl<J: Judge + 'static> Mediator<J> {
 
     /// Goes on with a call that could not be decided at once: it waits for a human
     /// because of what was `asked`, or for the tools to be listed.
-    async fn decide_later(&self, later: &Later, asked: Option<Finding>, waiting: &Waiting) {
+    async fn decide_later(&self, later: &Later, asked: Option<VerdictRecord>, waiting: &Waiting) {
         // The line was read before; reading it again is simpler than owning its parts.
         let mut reader = FrameReader::new(self.settings.max_message);
         let server = self.server.as_deref();
@@ -103,7 +103,11 @@ impl<J: Judge + 'static> Mediator<J> {
         }
     }
 
-    async fn attempt_when_listed(&self, case: &Case<'_>, waiting: &Waiting) -> Option<Finding> {
+    async fn attempt_when_listed(
+        &self,
+        case: &Case<'_>,
+        waiting: &Waiting,
+    ) -> Option<VerdictRecord> {
         self.wait_for_listing(waiting).await;
         self.wait_for_others(case, waiting).await;
         self.upstream.room().await;
@@ -134,7 +138,12 @@ impl<J: Judge + 'static> Mediator<J> {
     }
 
     /// Asks about one thing after the other, until the call is allowed or blocked.
-    async fn ask_until_decided(&self, case: &Case<'_>, mut asked: Finding, waiting: &Waiting) {
+    async fn ask_until_decided(
+        &self,
+        case: &Case<'_>,
+        mut asked: VerdictRecord,
+        waiting: &Waiting,
+    ) {
         let mut attempt = Attempt::AfterApproval;
         for _ in 0..MAX_QUESTIONS {
             let server = self.server.as_deref();
@@ -155,11 +164,11 @@ impl<J: Judge + 'static> Mediator<J> {
             match reply {
                 Reply::Approved => {}
                 Reply::TimedOut => {
-                    let why = asked.because("nobody approved in time");
+                    let why = asked.denied_because("nobody approved in time");
                     return self.block(case, &why, Outcome::TimedOut);
                 }
                 Reply::Declined => {
-                    let why = asked.because("a human declined, in the client");
+                    let why = asked.denied_because("a human declined, in the client");
                     return self.block(case, &why, Outcome::Declined);
                 }
                 Reply::Unasked => {
@@ -167,33 +176,34 @@ impl<J: Judge + 'static> Mediator<J> {
                     return self.ask_out_of_band(case, &asked, why);
                 }
                 Reply::Gone | Reply::Cancelled => {
-                    let why =
-                        asked.because("a human has to approve it, and the client did not ask one");
+                    let why = asked.denied_because(
+                        "a human has to approve it, and the client did not ask one",
+                    );
                     return self.block(case, &why, Outcome::NobodyToAsk);
                 }
             }
             // The human answered what another policy asked: that lifts nothing here.
             let outdated = self.judge.borrow().generation() != generation;
-            match &asked.approval {
+            match &asked.approvable {
                 _ if outdated => attempt = Attempt::AfterApproval,
-                Approval::Destination(question) => {
+                Approvable::Destination(unvouched) => {
                     let mut judge = self.judge.borrow_mut();
-                    judge.approve(case.call.tool(), question);
+                    judge.approve(case.call.tool(), unvouched);
                 }
-                Approval::ThisCall => attempt = Attempt::ApprovedOnce,
-                Approval::Never => {}
+                Approvable::ThisCall => attempt = Attempt::ApprovedOnce,
+                Approvable::Never => {}
             }
             match self.attempt(case, attempt) {
                 None => return,
                 // The approval did not help: asking again would go in circles.
                 Some(next) if next == asked && !outdated => {
-                    let why = asked.because("an approval does not settle it");
+                    let why = asked.denied_because("an approval does not settle it");
                     return self.block(case, &why, Outcome::Blocked);
                 }
                 Some(next) => asked = next,
             }
         }
-        let why = asked.because("too many questions for one call");
+        let why = asked.denied_because("too many questions for one call");
         self.block(case, &why, Outcome::NobodyToAsk);
     }
 }

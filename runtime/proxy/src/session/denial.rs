@@ -1,24 +1,17 @@
 //! What a client gets instead of a call that was blocked.
 
+use bouncer_engine::gate::VerdictRecord;
 use bouncer_mcp::jsonrpc::{answer, error};
-use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
 use serde_json::{Value, json};
 
 /// Of the range that servers may define: the gate blocked it.
 const BLOCKED: i32 = -32001;
 
-/// Why a call was blocked.
+/// A blocked call's answer.
 #[derive(Debug)]
 pub(crate) struct Denial<'a> {
-    /// What decided.
-    pub stage: Stage,
-    /// The same, more exactly.
-    pub code: &'a str,
-    /// Why, for the agent.
-    pub reason: &'a str,
-    /// `file:line:column` in the policy.
-    pub at: Option<&'a str>,
+    pub record: &'a VerdictRecord,
     /// The id under which a human can approve it.
     pub approval: Option<&'a str>,
 }
@@ -26,10 +19,11 @@ pub(crate) struct Denial<'a> {
 impl Denial<'_> {
     fn verdict(&self) -> Value {
         let mut verdict = json!({
+            // Whatever was found, the call did not go out.
             "verdict": Verdict::Deny.name(),
-            "contract": self.stage.name(),
-            "code": self.code,
-            "at": self.at,
+            "contract": self.record.stage.name(),
+            "code": self.record.code,
+            "at": self.record.at,
         });
         if let (Some(id), Some(members)) = (self.approval, verdict.as_object_mut()) {
             members.insert("approval".to_owned(), json!(id));
@@ -42,7 +36,7 @@ impl Denial<'_> {
     /// `resultType`; to earlier ones it is one more member. `id` is raw JSON.
     pub(crate) fn tool_result(&self, id: &[u8]) -> Vec<u8> {
         let result = json!({
-            "content": [{"type": "text", "text": format!("[bouncer blocked] {}", self.reason)}],
+            "content": [{"type": "text", "text": format!("[bouncer blocked] {}", self.record.reason)}],
             "isError": true,
             "resultType": "complete",
             "_meta": {"bouncer/verdict": self.verdict()},
@@ -53,7 +47,7 @@ impl Denial<'_> {
     /// The answer to a blocked call that asked for a task: an error, because a tool
     /// result is not what such a call returns.
     pub(crate) fn error(&self, id: &[u8]) -> Vec<u8> {
-        let message = format!("[bouncer blocked] {}", self.reason);
+        let message = format!("[bouncer blocked] {}", self.record.reason);
         let data = json!({"bouncer/verdict": self.verdict()});
         error(id, BLOCKED, &message, Some(data))
     }
@@ -62,14 +56,16 @@ impl Denial<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bouncer_plan::Stage;
 
     #[test]
     fn echoes_the_id_as_it_was_spelled() {
+        let record = VerdictRecord {
+            at: Some("a.yaml:1:2".to_owned()),
+            ..VerdictRecord::denial(Stage::SinkGate, "sink_gate.x", "no\n\"one\"".to_owned())
+        };
         let denial = Denial {
-            stage: Stage::SinkGate,
-            code: "sink_gate.x",
-            reason: "no\n\"one\"",
-            at: Some("a.yaml:1:2"),
+            record: &record,
             approval: None,
         };
         let line = denial.tool_result(br#""\u0061""#);

@@ -2,25 +2,28 @@
 //! goes out or the denial goes back. Nothing here waits, so nothing can come between.
 
 use crate::approval::out_of_band::{Held, NotAsked};
-use crate::conversation::call::{Case, Finding};
-use crate::conversation::judge::{Approval, Judge, Judgement};
+use crate::conversation::call::{Case, own};
+use crate::conversation::judge::{Judge, Judgement, Pass};
 use crate::session::denial::Denial;
 use crate::session::mediator::Mediator;
 use crate::session::open_requests::Kind;
 use bouncer_audit::{Arguments, Entry, Outcome};
-use bouncer_engine::gate::Attempt;
+use bouncer_engine::gate::{Approvable, Attempt, VerdictRecord};
 use bouncer_mcp::jsonrpc;
 use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
 use bouncer_system::log::{note, visible};
 use std::time::Duration;
 
+/// Why a call that was allowed does not go out.
+const UNLOGGED: &str = "the audit log cannot be written";
+
 /// Approvals that one attempt may find given already, one after the other.
 const MAX_APPROVALS: usize = 32;
 
 impl<J: Judge> Mediator<J> {
     /// Judges, logs, and forwards or denies. Some: a human has to be asked first.
-    pub(crate) fn attempt(&self, case: &Case<'_>, mut attempt: Attempt) -> Option<Finding> {
+    pub(crate) fn attempt(&self, case: &Case<'_>, mut attempt: Attempt) -> Option<VerdictRecord> {
         let desk = self
             .office
             .desk
@@ -37,17 +40,17 @@ impl<J: Judge> Mediator<J> {
                 .office
                 .desk
                 .as_ref()
-                .filter(|_| held.is_none() || asked.approval != Approval::ThisCall)
+                .filter(|_| held.is_none() || asked.approvable != Approvable::ThisCall)
                 .and_then(|desk| desk.held(self.server.as_deref(), case, &asked));
-            match (&asked.approval, given) {
-                (Approval::Destination(question), Some(_)) => {
+            match (&asked.approvable, given) {
+                (Approvable::Destination(unvouched), Some(_)) => {
                     let mut judge = self.judge.borrow_mut();
-                    judge.approve(case.call.tool(), question);
+                    judge.approve(case.call.tool(), unvouched);
                     if attempt == Attempt::First {
                         attempt = Attempt::AfterApproval;
                     }
                 }
-                (Approval::ThisCall, Some(given)) => {
+                (Approvable::ThisCall, Some(given)) => {
                     attempt = Attempt::ApprovedOnce;
                     held = Some(given);
                 }
@@ -56,7 +59,7 @@ impl<J: Judge> Mediator<J> {
         }
         self.block(
             case,
-            &Finding::own("too many approvals for one call"),
+            &own("too many approvals for one call"),
             Outcome::Blocked,
         );
         None
@@ -69,9 +72,9 @@ impl<J: Judge> Mediator<J> {
         case: &Case<'_>,
         attempt: Attempt,
         held: Option<&Held>,
-    ) -> Option<Finding> {
+    ) -> Option<VerdictRecord> {
         if self.upstream.is_closed() {
-            self.block(case, &Finding::own(&self.gone()), Outcome::Blocked);
+            self.block(case, &own(&self.gone()), Outcome::Blocked);
             return None;
         }
         let call = case.call.call();
@@ -86,47 +89,35 @@ impl<J: Judge> Mediator<J> {
         case: &Case<'_>,
         judgement: Judgement<'_>,
         held: Option<&Held>,
-    ) -> Option<Finding> {
-        let finding = Finding {
-            verdict: judgement.verdict,
-            stage: judgement.stage,
-            code: judgement.code,
-            forgotten: judgement.forgotten,
-            reason: judgement.reason,
-            at: judgement.at,
-            grounds: judgement.grounds,
-            approval: judgement.approval,
-            filed: None,
-        };
-        match (finding.verdict, judgement.permit) {
-            (Verdict::Allow, Some(permit)) => {
+    ) -> Option<VerdictRecord> {
+        let Judgement { record, pass } = judgement;
+        match (record.verdict, pass) {
+            (Verdict::Allow, Some(Pass::Permit(permit))) => {
                 if !self.use_up(held) {
-                    let used =
-                        Finding::own("its approval has been used, or does not hold any more");
-                    self.log(case, &used, Outcome::Blocked);
-                    self.deny(case, &used);
-                } else if self.log_resting(case, &finding, Outcome::Forwarded, held.map(Held::id)) {
+                    let used = own("its approval has been used, or does not hold any more");
+                    self.log(case, &used, Outcome::Blocked, None);
+                    self.deny(case, &used, None);
+                } else if self.log(case, &record, Outcome::Forwarded, held.map(Held::id)) {
                     self.note_forwarded(case);
                     self.upstream.forward(&permit);
                 } else {
-                    self.deny(case, &finding.because("the audit log cannot be written"));
+                    self.deny(case, &record.denied_because(UNLOGGED), None);
                 }
                 None
             }
-            // Only where the policy is observed does such a verdict come with a permit.
-            (Verdict::Ask | Verdict::Deny, Some(permit)) => {
-                if self.log(case, &finding, Outcome::Observed) {
+            (Verdict::Ask | Verdict::Deny, Some(Pass::Observed(pass))) => {
+                if self.log(case, &record, Outcome::Observed, None) {
                     self.note_forwarded(case);
-                    self.upstream.forward(&permit);
+                    self.upstream.forward_observed(&pass);
                 } else {
-                    self.deny(case, &finding.because("the audit log cannot be written"));
+                    self.deny(case, &record.denied_because(UNLOGGED), None);
                 }
                 None
             }
-            (Verdict::Ask, _) => Some(finding),
+            (Verdict::Ask, _) => Some(record),
             // An allow without a permit is a fault of the gate: it blocks.
             _ => {
-                self.block(case, &finding, Outcome::Blocked);
+                self.block(case, &record, Outcome::Blocked);
                 None
             }
         }
@@ -152,60 +143,58 @@ impl<J: Judge> Mediator<J> {
     }
 
     /// Some: somebody can be asked.
-    fn ask_or_deny(&self, case: &Case<'_>, finding: Finding) -> Option<Finding> {
-        if let Some(why) = self.cannot_ask(case, &finding) {
-            self.ask_out_of_band(case, &finding, why);
+    fn ask_or_deny(&self, case: &Case<'_>, record: VerdictRecord) -> Option<VerdictRecord> {
+        if let Some(why) = self.cannot_ask(case, &record) {
+            self.ask_out_of_band(case, &record, why);
             return None;
         }
-        if !self.log(case, &finding, Outcome::Asked) {
-            self.deny(case, &finding.because("the audit log cannot be written"));
+        if !self.log(case, &record, Outcome::Asked, None) {
+            self.deny(case, &record.denied_because(UNLOGGED), None);
             return None;
         }
-        Some(finding)
+        Some(record)
     }
 
     /// Denies the call for now. A human may approve it in another process, for when it is
     /// made again.
-    pub(crate) fn ask_out_of_band(&self, case: &Case<'_>, finding: &Finding, why: &str) {
+    pub(crate) fn ask_out_of_band(&self, case: &Case<'_>, record: &VerdictRecord, why: &str) {
         let desk = self
             .office
             .desk
             .as_ref()
-            .filter(|_| finding.approval != Approval::Never);
-        let asked = desk.map(|desk| desk.ask(self.server.as_deref(), case, finding));
-        let (finding, outcome) = match asked {
+            .filter(|_| record.approvable != Approvable::Never);
+        let asked = desk.map(|desk| desk.ask(self.server.as_deref(), case, record));
+        let (denial, outcome, filed) = match asked {
             // What nobody could vouch for, and what a human has declined, is denied.
-            None if finding.approval == Approval::Never => {
-                return self.block(case, &finding.because(why), Outcome::Blocked);
+            None if record.approvable == Approvable::Never => {
+                return self.block(case, &record.denied_because(why), Outcome::Blocked);
             }
             Some(Err(NotAsked::Declined(why))) => {
-                return self.block(case, &finding.because(&why), Outcome::Declined);
+                return self.block(case, &record.denied_because(&why), Outcome::Declined);
             }
-            None => (finding.because(why), Outcome::NobodyToAsk),
-            Some(Err(NotAsked::Cannot(why))) => (finding.because(&why), Outcome::NobodyToAsk),
+            None => (record.denied_because(why), Outcome::NobodyToAsk, None),
+            Some(Err(NotAsked::Cannot(why))) => {
+                (record.denied_because(&why), Outcome::NobodyToAsk, None)
+            }
             Some(Ok(id)) => {
                 let why = format!(
                     "a human has to approve it: `bouncer approve {id}` does, then make exactly this call again"
                 );
-                let filed = Finding {
-                    filed: Some(id),
-                    ..finding.because(&why)
-                };
-                (filed, Outcome::Filed)
+                (record.denied_because(&why), Outcome::Filed, Some(id))
             }
         };
         // The line says what was asked; the answer says that the call did not go out.
-        let asked = Finding {
+        let asked = VerdictRecord {
             verdict: Verdict::Ask,
-            ..finding.clone()
+            ..denial.clone()
         };
-        self.log(case, &asked, outcome);
-        self.deny(case, &finding);
+        self.log(case, &asked, outcome, filed.as_deref());
+        self.deny(case, &denial, filed.as_deref());
     }
 
     /// Why nobody can be asked, if so.
-    fn cannot_ask(&self, case: &Case<'_>, finding: &Finding) -> Option<&'static str> {
-        if finding.approval == Approval::Never {
+    fn cannot_ask(&self, case: &Case<'_>, record: &VerdictRecord) -> Option<&'static str> {
+        if record.approvable == Approvable::Never {
             return Some("there is nothing that a human could vouch for");
         }
         if case.id.is_none() {
@@ -220,29 +209,24 @@ impl<J: Judge> Mediator<J> {
     }
 
     /// Logs a denial and sends it.
-    pub(crate) fn block(&self, case: &Case<'_>, finding: &Finding, outcome: Outcome) {
+    pub(crate) fn block(&self, case: &Case<'_>, record: &VerdictRecord, outcome: Outcome) {
         // A denial needs no log line to be safe; that the line is missing was said.
-        self.log(case, finding, outcome);
-        self.deny(case, finding);
+        self.log(case, record, outcome, None);
+        self.deny(case, record, None);
     }
 
     /// Logs that the client took a call back; nobody waits for an answer.
     pub(crate) fn log_cancelled(&self, case: &Case<'_>) {
-        let finding = Finding::own("the client took the call back");
-        self.log(case, &finding, Outcome::Cancelled);
+        let record = own("the client took the call back");
+        self.log(case, &record, Outcome::Cancelled, None);
     }
 
-    fn deny(&self, case: &Case<'_>, finding: &Finding) {
+    /// Sends a denial. `approval` is the id under which a human is asked out of band.
+    fn deny(&self, case: &Case<'_>, record: &VerdictRecord, approval: Option<&str>) {
         let Some(id) = &case.id else {
             return;
         };
-        let denial = Denial {
-            stage: finding.stage,
-            code: finding.code,
-            reason: &finding.reason,
-            at: finding.at.as_deref(),
-            approval: finding.filed.as_deref(),
-        };
+        let denial = Denial { record, approval };
         self.client.push(&if case.call.is_task() {
             denial.error(id.raw)
         } else {
@@ -250,16 +234,12 @@ impl<J: Judge> Mediator<J> {
         });
     }
 
-    /// Writes an audit line; `false` if that failed.
-    fn log(&self, case: &Case<'_>, finding: &Finding, outcome: Outcome) -> bool {
-        self.log_resting(case, finding, outcome, finding.filed.as_deref())
-    }
-
-    /// Writes an audit line about a call that waits for an approval, or rests on one.
-    fn log_resting(
+    /// Writes an audit line about a call, and the approval that it waits for or rests on;
+    /// `false` if that failed.
+    fn log(
         &self,
         case: &Case<'_>,
-        finding: &Finding,
+        record: &VerdictRecord,
         outcome: Outcome,
         approval: Option<&str>,
     ) -> bool {
@@ -270,13 +250,7 @@ impl<J: Judge> Mediator<J> {
             tool: Some(case.call.tool()),
             judged_as: None,
             arguments: arguments.map_or(Arguments::Absent, Arguments::Json),
-            verdict: finding.verdict,
-            contract: finding.stage,
-            code: finding.code,
-            reason: &finding.reason,
-            at: finding.at.as_deref(),
-            grounds: finding.grounds.as_ref(),
-            forgotten: finding.forgotten,
+            record,
             approval,
             outcome,
             latency: case.received.elapsed(),
@@ -314,7 +288,8 @@ impl<J: Judge> Mediator<J> {
     pub(crate) fn log_refused(&self, line: &[u8], why: &str) {
         let (call, server) = (self.office.next_call(), self.server.as_deref());
         // What is refused needs no log line to be safe; that it is missing was said.
-        self.write_audit(&unreadable(call, server, line, why));
+        let record = malformed(why);
+        self.write_audit(&unreadable(call, server, line, &record));
     }
 
     /// Like [`Mediator::refuse`], with an error for `id`.
@@ -324,12 +299,17 @@ impl<J: Judge> Mediator<J> {
     }
 }
 
+/// The verdict on a message that holds no call that can be judged.
+pub(crate) fn malformed(why: &str) -> VerdictRecord {
+    VerdictRecord::denial(Stage::Malformed, "malformed", why.to_owned())
+}
+
 /// The line about a message that holds no call that can be judged.
-pub(crate) fn unreadable<'a>(
+pub(crate) const fn unreadable<'a>(
     call: u64,
     server: Option<&'a str>,
     line: &'a [u8],
-    why: &'a str,
+    record: &'a VerdictRecord,
 ) -> Entry<'a> {
     Entry {
         call,
@@ -337,13 +317,7 @@ pub(crate) fn unreadable<'a>(
         tool: None,
         judged_as: None,
         arguments: Arguments::Garbage(line),
-        verdict: Verdict::Deny,
-        contract: Stage::Malformed,
-        code: "malformed",
-        reason: why,
-        at: None,
-        grounds: None,
-        forgotten: 0,
+        record,
         approval: None,
         outcome: Outcome::Blocked,
         latency: Duration::ZERO,

@@ -65,9 +65,9 @@ impl Metrics {
             state.audit_errors += 1;
         }
         let mut series = (
-            entry.verdict.name(),
+            entry.record.verdict.name(),
             entry.outcome.name(),
-            entry.contract.name(),
+            entry.record.stage.name(),
             entry.server.unwrap_or_default().to_owned(),
             entry.tool.unwrap_or_default().to_owned(),
         );
@@ -338,8 +338,12 @@ fn label(text: &str) -> String {
 mod tests {
     use super::*;
     use bouncer_audit::{Arguments, Outcome};
+    use bouncer_engine::gate::VerdictRecord;
     use bouncer_plan::Stage;
-    use bouncer_plan::Verdict;
+    use std::sync::LazyLock;
+
+    static RECORD: LazyLock<VerdictRecord> =
+        LazyLock::new(|| VerdictRecord::denial(Stage::Rule, "rule", String::new()));
 
     fn entry(tool: &str) -> Entry<'_> {
         Entry {
@@ -348,13 +352,7 @@ mod tests {
             tool: Some(tool),
             judged_as: None,
             arguments: Arguments::Absent,
-            verdict: Verdict::Deny,
-            contract: Stage::Rule,
-            code: "rule",
-            reason: "",
-            at: None,
-            grounds: None,
-            forgotten: 0,
+            record: &RECORD,
             approval: None,
             outcome: Outcome::Blocked,
             latency: Duration::from_micros(30),

@@ -8,6 +8,7 @@
 //! allocate once the buffer has grown.
 
 mod canonical;
+pub mod escaped;
 mod quoted;
 mod skeleton;
 

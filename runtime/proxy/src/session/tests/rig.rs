@@ -1,6 +1,6 @@
 //! Both ends of a proxy, in the hands of a test, and a judge that follows a script.
 
-use crate::conversation::judge::{Approval, Judge, Judgement, Question};
+use crate::conversation::judge::{Judge, Judgement, Pass};
 use crate::conversation::settings::Settings;
 use crate::session::context::Office;
 use crate::session::mediator::Mediator;
@@ -8,7 +8,7 @@ use crate::session::relay::{End, Streams, conduct};
 use crate::wire::stop::Stop;
 use bouncer_audit::Audit;
 use bouncer_compiler::{Input, Options, compile, load};
-use bouncer_engine::gate::{Attempt, Call, Gate};
+use bouncer_engine::gate::{Approvable, Attempt, Call, Gate, Unvouched, VerdictRecord};
 use bouncer_engine::tools::ToolDefinition;
 use bouncer_plan::Plan;
 use bouncer_plan::Stage;
@@ -74,8 +74,8 @@ impl Script {
         self.told.borrow_mut().push(what);
     }
 
-    fn find(&self, call: &Call<'_>, attempt: Attempt) -> (Verdict, Stage, Approval) {
-        let never = Approval::Never;
+    fn find(&self, call: &Call<'_>, attempt: Attempt) -> (Verdict, Stage, Approvable<String>) {
+        let never = Approvable::Never;
         if !self.pinned.contains(call.tool()) {
             return (Verdict::Ask, Stage::Pinning, never);
         }
@@ -84,20 +84,20 @@ impl Script {
             .and_then(|raw| serde_json::from_slice(raw).ok())
             .unwrap_or_default();
         if call.tool().starts_with("ask_call") && attempt != Attempt::ApprovedOnce {
-            return (Verdict::Ask, Stage::Rule, Approval::ThisCall);
+            return (Verdict::Ask, Stage::Rule, Approvable::ThisCall);
         }
         if call.tool().starts_with("ask_to") {
             for param in ["to", "cc"] {
                 let destination = arguments.get(param).and_then(Value::as_str);
                 if let Some(destination) = destination.filter(|d| !self.approved.contains(*d)) {
-                    let question = Question {
+                    let unvouched = Unvouched {
                         param: param.to_owned(),
                         destination: destination.to_owned(),
                     };
                     return (
                         Verdict::Ask,
                         Stage::SinkGate,
-                        Approval::Destination(question),
+                        Approvable::Destination(unvouched),
                     );
                 }
             }
@@ -116,29 +116,28 @@ impl Judge for Script {
         attempt: Attempt,
         then: impl FnOnce(Judgement<'_>) -> R,
     ) -> R {
-        let (verdict, stage, approval) = self.find(call, attempt);
+        let (verdict, stage, approvable) = self.find(call, attempt);
         self.tell(format!("judge {} {attempt:?} {verdict}", call.tool()));
         let mut gate = Gate::new(Plan::load(PLAN.clone()).unwrap());
         let tool = ToolDefinition::from_json(serde_json::json!({ "name": call.tool() })).unwrap();
         gate.pin(call.server(), &[tool], None);
         let mut conversation = gate.conversation();
         let decision = gate.decide(&mut conversation, call, attempt, 0);
+        let permit = decision.permit().filter(|_| verdict == Verdict::Allow);
         then(Judgement {
-            verdict,
-            stage,
-            code: "script",
-            grounds: None,
-            reason: format!("{verdict} by script"),
-            at: Some("p.yaml:1:2".to_owned()),
-            forgotten: 0,
-            approval,
-            permit: decision.permit().filter(|_| verdict == Verdict::Allow),
+            record: VerdictRecord {
+                verdict,
+                at: Some("p.yaml:1:2".to_owned()),
+                approvable,
+                ..VerdictRecord::denial(stage, "script", format!("{verdict} by script"))
+            },
+            pass: permit.map(Pass::Permit),
         })
     }
 
-    fn approve(&mut self, tool: &str, question: &Question) {
-        self.tell(format!("approve {tool} {}", question.destination));
-        self.approved.insert(question.destination.clone());
+    fn approve(&mut self, tool: &str, unvouched: &Unvouched<String>) {
+        self.tell(format!("approve {tool} {}", unvouched.destination));
+        self.approved.insert(unvouched.destination.clone());
     }
 
     fn pin(&mut self, tools: &[ToolDefinition]) {

@@ -2,7 +2,7 @@
 //! that somebody tried to get past them, or one of every day.
 
 use super::actions::{self, Base};
-use super::forms::{Event, Form};
+use super::agents::Agent;
 use bouncer_compiler::{Input, Options, compile, load};
 use bouncer_engine::gate::{Attempt, Call, Gate};
 use bouncer_plan::Plan;
@@ -11,8 +11,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::path::Path;
 
-const BUILT_IN: &str = include_str!("../../examples/hook.yaml");
-const RECIPES: &str = include_str!("../../docs/recipes.md");
+const BUILT_IN: &str = include_str!("../../../examples/hook.yaml");
+const RECIPES: &str = include_str!("../../../docs/recipes.md");
 
 fn gate(name: &str, text: &str) -> Gate {
     let options = Options {
@@ -33,8 +33,8 @@ fn recipe() -> Gate {
     gate("shell.yaml", text.split("```").next().unwrap())
 }
 
-fn judge(gate: &Gate, form: Form, message: &Value, project: &Path) -> Verdict {
-    let event = Event::read(form, message.to_string().as_bytes()).unwrap();
+fn judge(gate: &Gate, agent: Agent, message: &Value, project: &Path) -> Verdict {
+    let event = agent.read(message.to_string().as_bytes()).unwrap();
     let base = Base {
         home: Some("/nowhere/home".into()),
         project: project.to_owned(),
@@ -54,7 +54,7 @@ fn command(gate: &Gate, text: &str) -> Verdict {
     let project = "/nowhere/project";
     let message = json!({"event": "before", "session": "s", "tool": "shell", "cwd": project,
         "arguments": {"command": text}});
-    judge(gate, Form::Plain, &message, Path::new(project))
+    judge(gate, Agent::Plain, &message, Path::new(project))
 }
 
 /// None of these passes either policy.
@@ -454,13 +454,13 @@ fn own_tools_are_judged_whole() {
     let project = "/nowhere/project";
     let plain = |tool: &str, arguments: Value| {
         (
-            Form::Plain,
+            Agent::Plain,
             json!({"event": "before", "session": "s", "tool": tool, "cwd": project, "arguments": arguments}),
         )
     };
     let claude = |tool: &str, input: Value| {
         (
-            Form::ClaudeCode,
+            Agent::ClaudeCode,
             json!({"hook_event_name": "PreToolUse", "session_id": "s", "cwd": project, "tool_name": tool,
                 "tool_input": input}),
         )
@@ -499,8 +499,8 @@ fn own_tools_are_judged_whole() {
         claude("Grep", json!({"pattern": "", "path": "/nowhere/home"})),
         claude("Glob", json!({"pattern": "/nowhere/home/.s*/id*"})),
         as_agent,
-        (Form::Cursor, cursor),
-        (Form::Cursor, inside),
+        (Agent::Cursor, cursor),
+        (Agent::Cursor, inside),
     ] {
         let verdict = judge(&gate, form, &message, Path::new(project));
         assert_ne!(verdict, Allow, "{message}");
@@ -653,8 +653,8 @@ fn the_top_of_a_project_is_known() {
         let elsewhere = BUILT_IN.replace("\"/tmp\"", "\"/nowhere\"");
         let strict = gate_of(&elsewhere);
         (
-            judge(&gate, Form::Plain, &message, project),
-            judge(&strict, Form::Plain, &message, project),
+            judge(&gate, Agent::Plain, &message, project),
+            judge(&strict, Agent::Plain, &message, project),
         )
     };
     assert_eq!(judged(place.path()), (Allow, Allow));

@@ -4,13 +4,14 @@
 //! Bounded: of a conversation the oldest results are forgotten first. What is forgotten
 //! counts as unproven, so a human is asked.
 
-use bouncer_store::approvals::write_ahead;
+use bouncer_store::write_ahead;
 use bouncer_system::moment::Moment;
 use bouncer_system::private::{private_directory, private_file};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior, params};
 use serde_json::Value;
-use std::path::Path;
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Longer results are kept in part.
@@ -30,6 +31,41 @@ const PATIENT: Duration = Duration::from_secs(30);
 /// to read at once.
 const MAX_LOG: u64 = 400 * 1024;
 const VERSION: i64 = 2;
+
+/// Why what hooks remember cannot be used. No decision can be made without it.
+#[derive(Debug)]
+pub enum StoreError {
+    /// The file cannot be opened.
+    Open(PathBuf, String),
+    /// The file was written by a later bouncer.
+    Version(PathBuf),
+    /// The conversation has used more tools than are counted.
+    ManyAttempts,
+    /// SQLite refuses.
+    Sqlite(rusqlite::Error),
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(path, why) => write!(f, "`{}`: {why}", path.display()),
+            Self::Version(path) => {
+                let path = path.display();
+                write!(f, "`{path}`: it is of another version of bouncer")
+            }
+            Self::ManyAttempts => f.write_str("this conversation has used very many tools"),
+            Self::Sqlite(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
 
 /// The store.
 #[derive(Debug)]
@@ -69,8 +105,8 @@ impl Store {
     ///
     /// # Errors
     /// If that fails, or it is of another version.
-    pub fn open(path: &Path) -> Result<Self, String> {
-        let said = |error: &dyn std::fmt::Display| format!("`{}`: {error}", path.display());
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let said = |error: &dyn fmt::Display| StoreError::Open(path.to_owned(), error.to_string());
         if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
             private_directory(directory).map_err(|error| said(&error))?;
         }
@@ -83,7 +119,7 @@ impl Store {
             .pragma_query_value(None, "user_version", |row| row.get(0))
             .map_err(|error| said(&error))?;
         if version != VERSION {
-            return Err(said(&"it is of another version of bouncer"));
+            return Err(StoreError::Version(path.to_owned()));
         }
         Ok(Self(connection))
     }
@@ -92,10 +128,8 @@ impl Store {
     ///
     /// # Errors
     /// If that cannot be set.
-    pub fn be_patient(&self) -> Result<(), String> {
-        self.0
-            .busy_timeout(PATIENT)
-            .map_err(|error| error.to_string())
+    pub fn be_patient(&self) -> Result<(), StoreError> {
+        self.0.busy_timeout(PATIENT).map_err(StoreError::Sqlite)
     }
 
     fn prepare(connection: &Connection) -> rusqlite::Result<()> {
@@ -158,16 +192,16 @@ impl Store {
     ///
     /// # Errors
     /// If the store cannot be used.
-    pub fn hold(&mut self, session: &str, now: &Moment) -> Result<Held<'_>, String> {
+    pub fn hold(&mut self, session: &str, now: &Moment) -> Result<Held<'_>, StoreError> {
         let transaction = self
             .0
             .transaction_with_behavior(TransactionBehavior::Immediate);
-        let transaction = transaction.map_err(|error| error.to_string())?;
+        let transaction = transaction.map_err(StoreError::Sqlite)?;
         let held = Held {
             transaction,
             session: session.to_owned(),
         };
-        held.touch(now).map_err(|error| error.to_string())?;
+        held.touch(now).map_err(StoreError::Sqlite)?;
         Ok(held)
     }
 }
@@ -211,13 +245,13 @@ impl Held<'_> {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn used(&self) -> Result<u64, String> {
+    pub fn used(&self) -> Result<u64, StoreError> {
         let count = self.transaction.query_row(
             "SELECT count(*) FROM attempt WHERE session = ?1",
             [&self.session],
             |row| row.get::<_, i64>(0),
         );
-        let count = count.map_err(|error| error.to_string())?;
+        let count = count.map_err(StoreError::Sqlite)?;
         Ok(u64::try_from(count).unwrap_or(0))
     }
 
@@ -225,7 +259,7 @@ impl Held<'_> {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn attempts(&self) -> Result<Vec<Attempt>, String> {
+    pub fn attempts(&self) -> Result<Vec<Attempt>, StoreError> {
         let read = || {
             let mut statement = self.transaction.prepare(
                 "SELECT server, tool, boot, boot_ms, ms FROM attempt WHERE session = ?1 ORDER BY n",
@@ -243,14 +277,14 @@ impl Held<'_> {
             })?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
-        read().map_err(|error| error.to_string())
+        read().map_err(StoreError::Sqlite)
     }
 
     /// Everything that was returned so far, oldest first.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn returned(&self) -> Result<Vec<Returned>, String> {
+    pub fn returned(&self) -> Result<Vec<Returned>, StoreError> {
         let read = || {
             let mut statement = self
                 .transaction
@@ -266,20 +300,20 @@ impl Held<'_> {
             })?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
-        read().map_err(|error| error.to_string())
+        read().map_err(StoreError::Sqlite)
     }
 
     /// How many results were forgotten, or kept in part only.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn forgotten(&self) -> Result<u64, String> {
+    pub fn forgotten(&self) -> Result<u64, StoreError> {
         let count = self.transaction.query_row(
             "SELECT forgotten FROM session WHERE id = ?1",
             [&self.session],
             |row| row.get::<_, i64>(0),
         );
-        let count = count.map_err(|error| error.to_string())?;
+        let count = count.map_err(StoreError::Sqlite)?;
         Ok(u64::try_from(count).unwrap_or(0))
     }
 
@@ -287,9 +321,9 @@ impl Held<'_> {
     ///
     /// # Errors
     /// If the store cannot be written, or has counted too many.
-    pub fn attempt(&self, known: u64, attempt: &Attempt) -> Result<(), String> {
+    pub fn attempt(&self, known: u64, attempt: &Attempt) -> Result<(), StoreError> {
         if known >= MAX_ATTEMPTS {
-            return Err("this conversation has used very many tools".to_owned());
+            return Err(StoreError::ManyAttempts);
         }
         let written = self.transaction.execute(
             "INSERT INTO attempt (session, server, tool, ms, boot, boot_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -302,14 +336,19 @@ impl Held<'_> {
                 attempt.at.boot_ms
             ],
         );
-        written.map(|_| ()).map_err(|error| error.to_string())
+        written.map(|_| ()).map_err(StoreError::Sqlite)
     }
 
     /// Remembers what a tool returned.
     ///
     /// # Errors
     /// If the store cannot be written.
-    pub fn remember(&self, server: Option<&str>, tool: &str, value: &Value) -> Result<(), String> {
+    pub fn remember(
+        &self,
+        server: Option<&str>,
+        tool: &str,
+        value: &Value,
+    ) -> Result<(), StoreError> {
         let write = || -> rusqlite::Result<()> {
             let whole = value.to_string();
             let mut lost = 0;
@@ -348,14 +387,14 @@ impl Held<'_> {
             )?;
             Ok(())
         };
-        write().map_err(|error| error.to_string())
+        write().map_err(StoreError::Sqlite)
     }
 
     /// Writes it all, and lets other hooks go on.
     ///
     /// # Errors
     /// If the store cannot be written.
-    pub fn finish(self) -> Result<(), String> {
-        self.transaction.commit().map_err(|error| error.to_string())
+    pub fn finish(self) -> Result<(), StoreError> {
+        self.transaction.commit().map_err(StoreError::Sqlite)
     }
 }

@@ -5,7 +5,7 @@
 //! for all clients.
 
 use super::SERVER;
-use super::forms::Event;
+use super::agents::Event;
 use super::shell::{self, Command};
 use serde_json::{Map, Value, json};
 use std::path::{Component, Path, PathBuf};

@@ -1,20 +1,21 @@
 //! What clients say, as their documentation has it, and the calls that come of it.
 
 use super::actions::{self, Base};
-use super::forms::{Event, Form, Phase, failed};
-use super::store::{Attempt, Store};
-use bouncer_plan::Verdict;
+use super::agents::{Agent, Event, Phase};
+use super::store::{Attempt, Store, StoreError};
+use bouncer_engine::gate::VerdictRecord;
+use bouncer_plan::{Stage, Verdict};
 use bouncer_system::moment::Moment;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-fn event(form: Form, message: &Value) -> Event {
-    Event::read(form, message.to_string().as_bytes()).unwrap()
+fn event(agent: Agent, message: &Value) -> Event {
+    agent.read(message.to_string().as_bytes()).unwrap()
 }
 
 fn claude(tool: &str, input: &Value) -> Event {
     event(
-        Form::ClaudeCode,
+        Agent::ClaudeCode,
         &json!({"session_id": "s", "transcript_path": "/t.jsonl", "cwd": "/nowhere/project",
             "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_name": tool,
             "tool_input": input, "tool_use_id": "toolu_1"}),
@@ -113,7 +114,7 @@ fn patches_name_their_files() {
     let patch = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: /etc/b\n@@\n-x\n+y\n*** Add File: c\n+z\n*** End Patch";
     let message = json!({"session_id": "s", "turn_id": "t", "cwd": "/nowhere/project", "model": "m",
         "hook_event_name": "PreToolUse", "tool_name": "apply_patch", "tool_input": {"command": patch}});
-    let found = calls(&event(Form::Codex, &message));
+    let found = calls(&event(Agent::Codex, &message));
     let files: Vec<&Value> = found.iter().map(|(_, args)| &args["relative"]).collect();
     assert_eq!(files, ["a.txt", "/etc/b", "c"]);
 }
@@ -136,9 +137,12 @@ fn what_is_not_understood_is_for_a_human() {
 
 #[test]
 fn answers_are_as_each_client_documents_them() {
-    let details = json!({"verdict": "ask", "reason": "why"});
+    let record = |verdict| VerdictRecord {
+        verdict,
+        ..VerdictRecord::denial(Stage::Rule, "rule", "why".to_owned())
+    };
     let pre = claude("Bash", &json!({"command": "x"}));
-    let answer = pre.answer(Form::ClaudeCode, Verdict::Ask, &details);
+    let answer = Agent::ClaudeCode.answer(&pre, &record(Verdict::Ask));
     let said: Value = serde_json::from_str(&answer.stdout).unwrap();
     assert_eq!(said["hookSpecificOutput"]["permissionDecision"], "ask");
     assert_eq!(said["hookSpecificOutput"]["hookEventName"], "PreToolUse");
@@ -149,18 +153,19 @@ fn answers_are_as_each_client_documents_them() {
     assert_eq!(answer.code, 0);
     // An allow is no grant: the client's own permissions still decide.
     assert_eq!(
-        pre.answer(Form::ClaudeCode, Verdict::Allow, &details)
+        Agent::ClaudeCode
+            .answer(&pre, &record(Verdict::Allow))
             .stdout,
         "{}"
     );
     // Codex runs the tool if it is told to ask.
     let said: Value =
-        serde_json::from_str(&pre.answer(Form::Codex, Verdict::Ask, &details).stdout).unwrap();
+        serde_json::from_str(&Agent::Codex.answer(&pre, &record(Verdict::Ask)).stdout).unwrap();
     assert_eq!(said["hookSpecificOutput"]["permissionDecision"], "deny");
 
     let cursor = |name: &str| {
         event(
-            Form::Cursor,
+            Agent::Cursor,
             &json!({"conversation_id": "c", "generation_id": "g", "hook_event_name": name,
             "workspace_roots": ["/nowhere/project"], "command": "ls", "cwd": "", "tool_name": "t",
             "tool_input": "{\"a\": 1}", "file_path": "/x", "content": "y"}),
@@ -169,11 +174,11 @@ fn answers_are_as_each_client_documents_them() {
     let shell = cursor("beforeShellExecution");
     assert_eq!(shell.cwd, Some(PathBuf::from("/nowhere/project")));
     let said: Value =
-        serde_json::from_str(&shell.answer(Form::Cursor, Verdict::Ask, &details).stdout).unwrap();
+        serde_json::from_str(&Agent::Cursor.answer(&shell, &record(Verdict::Ask)).stdout).unwrap();
     assert_eq!(said["permission"], "ask");
     let said: Value = serde_json::from_str(
-        &cursor("beforeReadFile")
-            .answer(Form::Cursor, Verdict::Ask, &details)
+        &Agent::Cursor
+            .answer(&cursor("beforeReadFile"), &record(Verdict::Ask))
             .stdout,
     )
     .unwrap();
@@ -188,59 +193,62 @@ fn answers_are_as_each_client_documents_them() {
     assert_eq!(cursor("afterShellExecution").phase, Phase::After);
 
     let plain = event(
-        Form::Plain,
+        Agent::Plain,
         &json!({"event": "before", "session": "s", "tool": "shell", "arguments": {"command": "ls"}}),
     );
-    assert_eq!(plain.answer(Form::Plain, Verdict::Deny, &details).code, 4);
+    assert_eq!(Agent::Plain.answer(&plain, &record(Verdict::Deny)).code, 4);
 }
 
 #[test]
 fn bad_messages_block() {
-    for (form, message) in [
-        (Form::ClaudeCode, ""),
-        (Form::ClaudeCode, "{}"),
+    for (agent, message) in [
+        (Agent::ClaudeCode, ""),
+        (Agent::ClaudeCode, "{}"),
         (
-            Form::ClaudeCode,
+            Agent::ClaudeCode,
             r#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{}}"#,
         ),
         (
-            Form::ClaudeCode,
+            Agent::ClaudeCode,
             r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_name":"Read","tool_input":{}}"#,
         ),
         (
-            Form::ClaudeCode,
+            Agent::ClaudeCode,
             r#"{"hook_event_name":"PreToolUse","Hook_Event_Name":"x","session_id":"s","tool_name":"Bash"}"#,
         ),
         (
-            Form::Cursor,
+            Agent::Cursor,
             r#"{"hook_event_name":"beforeShellExecution","conversation_id":"c"}"#,
         ),
         (
-            Form::Plain,
+            Agent::Plain,
             r#"{"event":"during","session":"s","tool":"x"}"#,
         ),
-        (Form::Plain, r#"{"event":"before","tool":"x"}"#),
+        (Agent::Plain, r#"{"event":"before","tool":"x"}"#),
         // Slips that would lose what counts.
         (
-            Form::Plain,
+            Agent::Plain,
             r#"{"event":"before","session":"s","tool":"shell","args":{"command":"ls"}}"#,
         ),
         (
-            Form::Plain,
+            Agent::Plain,
             r#"{"event":"after","session":"s","tool":"x","output":"text"}"#,
         ),
-        (Form::Plain, r#"{"event":"after","session":"s","tool":"x"}"#),
         (
-            Form::ClaudeCode,
+            Agent::Plain,
+            r#"{"event":"after","session":"s","tool":"x"}"#,
+        ),
+        (
+            Agent::ClaudeCode,
             r#"{"hook_event_name":"PostToolUse","session_id":"s","tool_name":"Read","tool_input":{}}"#,
         ),
     ] {
-        assert!(Event::read(form, message.as_bytes()).is_err(), "{message}");
+        assert!(agent.read(message.as_bytes()).is_err(), "{message}");
     }
-    assert_eq!(failed(Form::ClaudeCode, "x").code, 2);
-    assert_eq!(failed(Form::Codex, "x").code, 2);
-    assert!(failed(Form::Cursor, "x").stdout.contains("\"deny\""));
-    assert!(failed(Form::Plain, "x").stdout.contains("\"deny\""));
+    assert_eq!(Agent::ClaudeCode.failed("x").code, 2);
+    assert_eq!(Agent::Codex.failed("x").code, 2);
+    assert!(Agent::Cursor.failed("x").stdout.contains("\"deny\""));
+    assert!(Agent::Plain.failed("x").stdout.contains("\"deny\""));
 }
 
 #[test]
@@ -278,7 +286,7 @@ fn first_uses_at_one_moment_wait_for_each_other() {
             let uses: Vec<_> = (0..8)
                 .map(|number| {
                     let (path, start) = (&path, &start);
-                    scope.spawn(move || -> Result<(), String> {
+                    scope.spawn(move || -> Result<(), StoreError> {
                         start.wait();
                         let mut store = Store::open(path)?;
                         let held = store.hold("s", &wall(1))?;

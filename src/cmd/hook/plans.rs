@@ -7,12 +7,11 @@ use crate::clients::file;
 use crate::output::Failure;
 use crate::source;
 use bouncer_compiler::{Input, Options, packs};
-use bouncer_plan::format::VIEW_PROVENANCE;
 use bouncer_plan::{Plan, digest_of};
 use std::path::Path;
 
 /// What decides where no policy is named.
-const BUILT_IN: &str = include_str!("../../examples/hook.yaml");
+const BUILT_IN: &str = include_str!("../../../examples/hook.yaml");
 
 /// Loads the plan, compiling it if nothing fitting is kept in `directory`.
 ///
@@ -181,14 +180,6 @@ fn digest(texts: &[(String, String)], source: &PolicySource) -> blake3::Hash {
     }
     add(&format!("{:?}", source.layers));
     hasher.finalize()
-}
-
-/// Whether a rule of the plan looks at where values came from: then no call can be
-/// decided without all that was read.
-#[must_use]
-pub fn looks_at_provenance(plan: &Plan) -> bool {
-    let mut dimensions = plan.tables().dimensions.iter();
-    dimensions.any(|dimension| dimension.view.get() == VIEW_PROVENANCE)
 }
 
 #[cfg(test)]
