@@ -12,14 +12,11 @@ pub mod lower;
 pub mod packs;
 pub mod policy;
 mod read;
-pub mod regex_dialect;
-pub mod report;
 mod resolve;
 mod schema;
-pub mod verify;
 
-pub use emit::{Progress, compile, compile_on, compile_with};
+pub use emit::{Progress, compile, compile_on, compile_timed, compile_with};
 pub use lower::CompileError;
-pub use read::{Document, Item};
+pub use read::{Document, Item, nearest, scalars};
 pub use resolve::{Input, Loaded, Options, builtin_heuristics, load};
 pub use schema::schema;

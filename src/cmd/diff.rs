@@ -6,10 +6,10 @@ use crate::progress;
 use crate::source;
 use bouncer_compiler::Loaded;
 use bouncer_compiler::diagnostic::{SourceMap, escape};
-use bouncer_compiler::report;
-use bouncer_compiler::verify::{self, Change, Options, Relation, ToolDiff};
 use bouncer_plan::Plan;
 use bouncer_plan::format::MAGIC;
+use bouncer_verify::report;
+use bouncer_verify::{Change, Options, Relation, ToolDiff};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub fn run(args: &DiffArgs) -> Outcome {
     let new = load(args, &args.new)?;
     let mut line = progress::Line::new("tools");
     let options = Options::default();
-    let diffs = verify::diff(
+    let diffs = bouncer_verify::diff(
         &old.policy,
         &new.policy,
         &tools,

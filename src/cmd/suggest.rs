@@ -10,10 +10,10 @@ use crate::output::{Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
 use bouncer_compiler::policy::{Contract, Policy, Segment, WriteParam};
-use bouncer_compiler::verify::{self, ListedTool, Severity};
 use bouncer_compiler::{Input, Options};
 use bouncer_engine::tools::{Derived, ToolDefinition};
 use bouncer_proxy::{Endpoint, inspect};
+use bouncer_verify::{ListedTool, Severity};
 use folders::Folders;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -135,13 +135,13 @@ fn suggest(known: &Known<'_>) -> Result<String, Failure> {
     for _ in 0..3 {
         let text = write(known, &base.policy, &whole)?;
         let loaded = load(&text)?;
-        let options = verify::Options {
+        let options = bouncer_verify::Options {
             budget: BUDGET,
-            ..verify::Options::default()
+            ..bouncer_verify::Options::default()
         };
-        let report = verify::run(&loaded, tools, &options)
+        let report = bouncer_verify::run(&loaded, tools, &options)
             .map_err(|_| Failure::Message("the suggested policy cannot be built".to_owned()))?;
-        let complaints: Vec<&verify::Finding> = report
+        let complaints: Vec<&bouncer_verify::Finding> = report
             .findings
             .iter()
             .filter(|finding| finding.severity != Severity::Note)

@@ -5,8 +5,8 @@ use crate::output::{ERROR, Failure, Outcome, USAGE, colour_of_stdout, error_line
 use crate::source::{self, CompileFailure};
 use bouncer_compiler::diagnostic::{self, Diagnostics, SourceMap};
 use bouncer_compiler::policy::{Assertion, Policy};
-use bouncer_compiler::report::{self, Counts};
-use bouncer_compiler::verify::{self, Options, Report, Share};
+use bouncer_verify::report::{self, Counts};
+use bouncer_verify::{Options, Report, Share};
 use std::io::{self, Write};
 
 /// Runs the command.
@@ -22,7 +22,7 @@ pub fn run(args: &VerifyArgs) -> Outcome {
         assertions,
         ..Options::default()
     };
-    let report = match verify::run(&loaded, &tools, &options) {
+    let report = match bouncer_verify::run(&loaded, &tools, &options) {
         Ok(report) => report,
         Err(errors) => return Err(broken(source::build_failure(&errors, &loaded), format)),
     };
@@ -41,7 +41,7 @@ fn assertions(texts: &[String], policy: &Policy) -> Result<Vec<Assertion>, Failu
     let mut out = Vec::new();
     let mut failed = false;
     for text in texts {
-        match verify::assertion(text, policy) {
+        match bouncer_verify::assertion(text, policy) {
             Ok(assertion) => out.push(assertion),
             Err(errors) => {
                 failed = true;

@@ -4,11 +4,11 @@ use super::{Server, Wrong};
 use crate::cli::PolicySource;
 use crate::source;
 use bouncer_compiler::diagnostic;
-use bouncer_compiler::verify;
-use bouncer_compiler::{Input, Options, packs, report};
+use bouncer_compiler::{Input, Options, packs};
 use bouncer_engine::gate::{Attempt, Call, Gate};
 use bouncer_plan::format::GLOB_EXACT;
 use bouncer_plan::{Plan, Tables, glob};
+use bouncer_verify::report;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -364,11 +364,11 @@ fn verify_policy(yaml: &str) -> Value {
         Ok(loaded) => loaded,
         Err(diagnostics) => return invalid(diagnostics),
     };
-    let options = verify::Options {
+    let options = bouncer_verify::Options {
         budget: BUDGET,
-        ..verify::Options::default()
+        ..bouncer_verify::Options::default()
     };
-    let found = match verify::run(&loaded, &[], &options) {
+    let found = match bouncer_verify::run(&loaded, &[], &options) {
         Ok(found) => found,
         Err(errors) => {
             let sources = loaded.warnings.sources().clone();

@@ -6,11 +6,11 @@
 use crate::output::Failure;
 use crate::source;
 use bouncer_compiler::policy::Written;
-use bouncer_compiler::report;
-use bouncer_compiler::verify::{self, ListedTool, Options};
 use bouncer_engine::tools::Lock;
 use bouncer_plan::Plan;
 use bouncer_proxy::{Board, Said};
+use bouncer_verify::report;
+use bouncer_verify::{ListedTool, Options};
 use serde_json::{Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -110,7 +110,7 @@ fn look(plan: &Plan, tools: &[ListedTool]) -> Value {
         Err(Failure::Message(why)) => return json!({ "error": why }),
         Err(_) => return json!({ "error": "the plan in force keeps no policy that can be read" }),
     };
-    match verify::run(&loaded, tools, &Options::default()) {
+    match bouncer_verify::run(&loaded, tools, &Options::default()) {
         Ok(found) => report::json(&found, loaded.warnings.sources()),
         Err(_) => json!({ "error": "the policy in the plan does not build" }),
     }

@@ -11,10 +11,10 @@ use bouncer_compiler::policy::{
     Compare, Cond, Fallback, ListItem, Op, Path, Pattern, Policy, Pos, Quantifier, Rule, RuleSet,
     Scalar, Segment, Subject, Test, ToolGlob, TypeName, View,
 };
-use bouncer_compiler::verify::{Example, Finding, Kind, Options, verify};
 use bouncer_engine::gate::{Attempt, Call, Gate};
 use bouncer_plan::Plan;
 use bouncer_plan::Verdict;
+use bouncer_verify::{Example, Finding, Kind, Options, verify};
 use std::collections::BTreeSet;
 
 pub fn setting(name: &str, default: u64) -> u64 {

@@ -6,10 +6,10 @@ use crate::verify_domain::{Calls, TOOLS};
 use bouncer_compiler::policy::{
     Assertion, Cond, Fallback, Policy, Pos, Property, Rule, RuleSet, ToolGlob,
 };
-use bouncer_compiler::verify::{Example, Kind, ListedTool, Options, Relation, diff, verify};
 use bouncer_engine::gate::{Attempt, Call, Gate};
 use bouncer_engine::tools::ToolDefinition;
 use bouncer_plan::Verdict;
+use bouncer_verify::{Example, Kind, ListedTool, Options, Relation, diff, verify};
 
 fn verdict(rng: &mut Rng) -> Verdict {
     *rng.choose(&[Verdict::Allow, Verdict::Ask, Verdict::Deny])

@@ -2,9 +2,9 @@
 //! the machine. The time is printed.
 
 use bouncer_compiler::policy::Policy;
-use bouncer_compiler::verify::{Kind, ListedTool, Options, Report, verify};
 use bouncer_compiler::{Input, load};
 use bouncer_engine::tools::ToolDefinition;
+use bouncer_verify::{Kind, ListedTool, Options, Report, verify};
 use serde_json::json;
 use std::fmt::Write;
 use std::time::Instant;

@@ -5,11 +5,11 @@
 use crate::generate;
 use crate::verify_brute::setting;
 use bouncer_compiler::policy::Policy;
-use bouncer_compiler::verify::{Finding, Kind, ListedTool, Options, Report, verify};
 use bouncer_compiler::{Input, load};
 use bouncer_engine::gate::{Attempt, Call, Gate};
 use bouncer_engine::tools::ToolDefinition;
 use bouncer_plan::Plan;
+use bouncer_verify::{Finding, Kind, ListedTool, Options, Report, verify};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -240,7 +240,7 @@ fn parse(pattern: &str) -> Result<Hir, String> {
 
 /// The DFA of one pattern, if it stays small, and whether it only looks at the start of
 /// a text.
-pub(crate) fn pattern_dfa(pattern: &str) -> Option<(dense::DFA<Vec<u32>>, bool)> {
+pub fn pattern_dfa(pattern: &str) -> Option<(dense::DFA<Vec<u32>>, bool)> {
     let hir = parse(pattern).ok()?;
     let kin = Kin::of(&hir);
     let nfa = thompson(&[hir]).ok()?;
@@ -249,7 +249,7 @@ pub(crate) fn pattern_dfa(pattern: &str) -> Option<(dense::DFA<Vec<u32>>, bool)>
 
 /// What a pattern costs that is too large for a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PatternCost {
+pub struct PatternCost {
     /// States that are followed at the same time, at worst.
     pub states: usize,
     /// The size, in bytes, that its table would exceed.
@@ -257,7 +257,7 @@ pub(crate) struct PatternCost {
 }
 
 /// What a pattern costs; `None` if it has a table, or does not parse.
-pub(crate) fn pattern_cost(pattern: &str) -> Option<PatternCost> {
+pub fn pattern_cost(pattern: &str) -> Option<PatternCost> {
     if pattern_dfa(pattern).is_some() {
         return None;
     }

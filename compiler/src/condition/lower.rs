@@ -11,7 +11,6 @@ use super::{Context, Error};
 use crate::policy::{
     Compare, Cond, ListItem, Op, Pattern, Quantifier, Scalar, Subject, Test, View,
 };
-use crate::regex_dialect;
 use bouncer_plan::Label;
 
 /// Resolves a tree.
@@ -440,7 +439,7 @@ impl Lower<'_> {
                     .help("write `exists` to ask whether there is a value"),
             );
         }
-        match regex_dialect::native(&regex.pattern, &regex.flags) {
+        match bouncer_dialects::native(&regex.pattern, &regex.flags) {
             Ok(translated) => Some(Pattern {
                 regex: translated,
                 written: format!("/{}/{}", regex.pattern, regex.flags),

@@ -71,7 +71,7 @@ pub fn compile_on(
 
 /// The plan, and by tool pattern of it the time that its automata took to build, as far
 /// as none before it has the same.
-pub(crate) fn compile_timed(
+pub fn compile_timed(
     policy: &Policy,
     threads: usize,
     progress: &mut dyn FnMut(Progress),

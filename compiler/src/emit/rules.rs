@@ -3,15 +3,14 @@
 use super::pos;
 use super::writer::{Writer, since};
 use crate::build::LiteralSetBuilder;
-use crate::lower::{CompileError, Dimension, Group, Lowered, LoweredTest, Mode};
+use crate::lower::{CompileError, Dimension, Group, Lowered, LoweredTest, Mode, class};
 use crate::policy::{Compare, ListItem, Op, Policy, Quantifier, Scalar, TypeName};
 use bouncer_plan::Label;
 use bouncer_plan::format::{
     self, LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_BOOL, LITERAL_NULL, LITERAL_NUMBER,
     LITERAL_STRING, Matcher, NONE, QUANT_BIT, Range, SimpleTest, Str, TEST_CARRIES_UNTRUSTED,
-    TEST_CLASS_EQUALITY, TEST_CLASS_OWN, TEST_CLASS_TEXT, TEST_EXISTS, TEST_GREATER,
-    TEST_GREATER_EQUAL, TEST_LESS, TEST_LESS_EQUAL, TEST_NUMBER_EQUAL, TEST_PROVENANCE, TEST_TYPE,
-    TEST_WITHIN, VIEW_CALLS, VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST,
+    TEST_EXISTS, TEST_GREATER, TEST_GREATER_EQUAL, TEST_LESS, TEST_LESS_EQUAL, TEST_NUMBER_EQUAL,
+    TEST_PROVENANCE, TEST_TYPE, TEST_WITHIN, VIEW_CALLS, VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST,
 };
 use bouncer_plan::literals::canonical_number;
 use std::time::Duration;
@@ -256,30 +255,6 @@ fn pattern_error(policy: &Policy, group: &Group, op: Option<&Op>, message: &str)
         ),
         at,
     }
-}
-
-/// How unfit leaves are treated by the test.
-pub(crate) fn class(op: &Op, view: u32) -> u32 {
-    match op {
-        Op::Equals(_) if matches!(view, VIEW_COUNT | VIEW_CALLS) => TEST_CLASS_OWN,
-        // Comparing with text is a test of text; comparing with numbers, bools and null is
-        // something that every type can answer.
-        Op::Equals(Scalar::Str(_)) => TEST_CLASS_TEXT,
-        Op::In(items) if items.iter().any(is_textual) => TEST_CLASS_TEXT,
-        Op::Equals(_) | Op::In(_) => TEST_CLASS_EQUALITY,
-        Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) | Op::Within(_) => TEST_CLASS_TEXT,
-        Op::Compare(..) | Op::Exists | Op::Type(_) | Op::Provenance(_) | Op::CarriesUntrusted => {
-            TEST_CLASS_OWN
-        }
-    }
-}
-
-/// Whether a list item is text or a pattern over text.
-const fn is_textual(item: &ListItem) -> bool {
-    matches!(
-        item,
-        ListItem::Scalar(Scalar::Str(_)) | ListItem::AtDomain(_) | ListItem::Below(_)
-    )
 }
 
 fn add_scalar(literals: &mut LiteralSetBuilder, scalar: &Scalar, test: u32) {

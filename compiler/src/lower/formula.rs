@@ -8,14 +8,19 @@ const MAX_ROWS: usize = 4096;
 
 /// A test, or its negation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Literal<'p> {
+pub struct Literal<'p> {
+    /// The test.
     pub test: &'p Test,
+    /// Whether its negation is meant.
     pub negated: bool,
 }
 
 /// The conjunctions of a condition, in the order they were written. No conjunction: the
 /// condition never holds; an empty one: it always does.
-pub(crate) fn rows(condition: &Cond, at: Pos) -> Result<Vec<Vec<Literal<'_>>>, CompileError> {
+///
+/// # Errors
+/// If there are too many of them.
+pub fn rows(condition: &Cond, at: Pos) -> Result<Vec<Vec<Literal<'_>>>, CompileError> {
     let rows = expand(condition, false).ok_or_else(|| CompileError {
         message: format!("the condition expands to more than {MAX_ROWS} rows"),
         help: Some(

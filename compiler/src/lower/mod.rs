@@ -6,10 +6,13 @@
 //! The same rows decide at run time and are what proofs are made over. Knows the
 //! resolved policy; knows nothing of automata or bytes.
 
-pub(crate) mod formula;
+mod class;
+mod formula;
 mod groups;
 mod paths;
 
+pub use class::class;
+pub use formula::{Literal, rows};
 pub use groups::{Atom, Dimension, Group, LoweredTest, Quant, Row};
 pub use paths::{PathTable, Step, display as paths_display, steps};
 
@@ -69,7 +72,7 @@ pub fn lower(policy: &Policy) -> Result<Lowered, Vec<CompileError>> {
     let mut groups = groups::GroupBuilder::new(&paths);
     let mut errors = Vec::new();
     for (index, rule) in policy.rules.iter().flat_map(|set| &set.rules).enumerate() {
-        match formula::rows(&rule.condition, rule.at) {
+        match rows(&rule.condition, rule.at) {
             Ok(rows) => errors.extend(groups.add_rule(index as u32, rule, &rows)),
             Err(error) => errors.push(error),
         }

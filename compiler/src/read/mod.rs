@@ -22,7 +22,7 @@ mod yaml;
 pub(crate) use contract::Entry;
 pub use document::{Document, Item};
 pub(crate) use rules::{Defaults, check_glob};
-pub(crate) use suggest::nearest;
+pub use suggest::nearest;
 
 use crate::diagnostic::{Code, Diagnostic, Sink, SourceMap, Span};
 use crate::policy::{Assertion, ListItem, Rule, Server};
@@ -107,7 +107,8 @@ pub(crate) fn heuristics_file(file: u32, sources: &SourceMap, sink: &mut Sink) -
 
 /// Where the scalars of a file stand, in order: what is not in one of them may be a
 /// comment.
-pub(crate) fn scalars(file: u32, sources: &SourceMap) -> Vec<Span> {
+#[must_use]
+pub fn scalars(file: u32, sources: &SourceMap) -> Vec<Span> {
     let mut sink = Sink::default();
     let Some(root) = sources
         .file(file)

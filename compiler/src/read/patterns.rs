@@ -6,7 +6,7 @@ use super::dialect::Dialect;
 use super::place;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::policy::Pattern;
-use crate::regex_dialect::{self, RegexError};
+use bouncer_dialects::RegexError;
 
 /// The longest pattern, in bytes.
 const LONGEST: usize = 64 << 10;
@@ -14,8 +14,8 @@ const LONGEST: usize = 64 << 10;
 /// A pattern that is searched for: `regex` and `notRegex`.
 pub(crate) fn search(cx: &mut Cx<'_>, text: &str, span: Span, what: &str) -> Option<Pattern> {
     let translated = match cx.dialect {
-        Dialect::Native => regex_dialect::native(text, ""),
-        Dialect::Rules | Dialect::Contracts => regex_dialect::javascript(text),
+        Dialect::Native => bouncer_dialects::native(text, ""),
+        Dialect::Rules | Dialect::Contracts => bouncer_dialects::javascript(text),
     };
     finish(cx, text, span, what, translated)
 }
@@ -23,8 +23,10 @@ pub(crate) fn search(cx: &mut Cx<'_>, text: &str, span: Span, what: &str) -> Opt
 /// A pattern that has to match the whole value: `arg_patterns`.
 pub(crate) fn whole(cx: &mut Cx<'_>, text: &str, span: Span, what: &str) -> Option<Pattern> {
     let translated = match cx.dialect {
-        Dialect::Native => regex_dialect::native(text, "").map(|regex| format!(r"\A(?:{regex})\z")),
-        Dialect::Rules | Dialect::Contracts => regex_dialect::python_whole(text),
+        Dialect::Native => {
+            bouncer_dialects::native(text, "").map(|regex| format!(r"\A(?:{regex})\z"))
+        }
+        Dialect::Rules | Dialect::Contracts => bouncer_dialects::python_whole(text),
     };
     finish(cx, text, span, what, translated)
 }

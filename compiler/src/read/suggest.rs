@@ -4,7 +4,8 @@
 ///
 /// Differences of letter case, `-` for `_`, a few wrong letters, and one word being a
 /// long part of the other count as near.
-pub(crate) fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+#[must_use]
+pub fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     if word.len() > 60 {
         return None;
     }

@@ -3,7 +3,7 @@
 use super::{comment, full_name};
 use crate::output::Failure;
 use crate::source;
-use bouncer_compiler::verify::ListedTool;
+use bouncer_verify::ListedTool;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -111,9 +111,25 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "bouncer-system",
         ],
     ),
+    ("bouncer-dialects", &[]),
     (
         "bouncer-compiler",
-        &["bouncer-engine", "bouncer-plan", "bouncer-reader"],
+        &[
+            "bouncer-dialects",
+            "bouncer-engine",
+            "bouncer-plan",
+            "bouncer-reader",
+        ],
+    ),
+    (
+        "bouncer-verify",
+        &[
+            "bouncer-compiler",
+            "bouncer-dialects",
+            "bouncer-engine",
+            "bouncer-plan",
+            "bouncer-reader",
+        ],
     ),
     (
         "bouncer-store",

@@ -1,0 +1,531 @@
+//! What differs between two policies, tool by tool, with a call for each direction.
+
+use super::analysis::{combinations, labels};
+use super::example::{Written, example};
+use super::facts::Facts;
+use super::model::Model;
+use super::monotone::{View, at_least_as_strict};
+use super::names::{Glob, Names, Tool, Universe};
+use super::property::Context;
+use super::search::{Assignment, Row};
+use super::stages::{Bound, Terms, Way, contract_of, ways};
+use super::theory::{Answer, Level, Theory};
+use super::unmodelled::{Known, differ, is_ambiguous, of_any_server};
+use super::ways::{Part, Scope, along};
+use super::{Change, ListedTool, Options, Relation, ToolDiff};
+use bouncer_compiler::policy::{Policy, RuleSet};
+use bouncer_compiler::{CompileError, Progress};
+use bouncer_plan::Verdict;
+
+/// Attempts beyond which budgets are not compared by playing them.
+const MOST_ATTEMPTS: u64 = 20_000;
+
+pub(super) fn diff(
+    old: &Policy,
+    new: &Policy,
+    tools: &[ListedTool],
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<ToolDiff>, Vec<CompileError>> {
+    let mut names = Names::new(&[old, new], tools);
+    let mut facts = Facts::default();
+    let old = Model::new(old, tools, &mut facts, &mut names)?;
+    let new = Model::new(new, tools, &mut facts, &mut names)?;
+    let mut theory = Theory::new(facts, options.budget);
+    let (trust, observe) = (labels(old.policy), labels(new.policy));
+    theory.can_trust = trust.0 || observe.0;
+    theory.can_observe = trust.1 || observe.1;
+    let mut comparison = Comparison {
+        theory,
+        names,
+        old,
+        new,
+    };
+    let contexts = comparison.contexts();
+    let all = contexts.len();
+    let compared = (1..).zip(&contexts).map(|(done, context)| {
+        let diff = comparison.compare(context);
+        progress(Progress { done, all });
+        diff
+    });
+    Ok(compared.collect())
+}
+
+/// What may differ beyond what a call by itself shows.
+#[derive(Clone, Copy, Default)]
+struct Beyond {
+    tighter: bool,
+    looser: bool,
+    why: &'static str,
+}
+
+/// What one side says of a tool, as it is written.
+fn view<'m, 'p>(model: &'m Model<'p>, side: &'m Side, tool: &Tool) -> View<'m, 'p> {
+    let rules = model.policy.rules.as_ref();
+    let fallbacks = rules.map_or([Verdict::Allow; 2], |set| {
+        if tool.listed.is_some() {
+            [side.fallback; 2]
+        } else {
+            [set.on_unknown.action, set.on_destructive_hint.action]
+        }
+    });
+    View {
+        model,
+        applicable: &side.applicable,
+        fallbacks,
+        contract: contract_of(model.policy, tool),
+    }
+}
+
+struct Comparison<'p> {
+    theory: Theory,
+    names: Names,
+    old: Model<'p>,
+    new: Model<'p>,
+}
+
+/// One policy's view of one tool.
+struct Side {
+    terms: Terms,
+    fallback: Verdict,
+    applicable: Vec<u32>,
+    /// Attempts at one time that the budget allows.
+    budget: u64,
+}
+
+impl Comparison<'_> {
+    /// The tools to compare, each once.
+    fn contexts(&mut self) -> Vec<(Context, String)> {
+        let universe = if self.names.listed.is_empty() {
+            Universe::Open
+        } else {
+            Universe::Listed
+        };
+        let tools: Vec<Tool> = match universe {
+            Universe::Listed => self.names.listed.clone(),
+            Universe::Open => self.names.mentioned().to_vec(),
+        };
+        let mut contexts = Vec::new();
+        let mut exact = Vec::new();
+        for tool in tools {
+            let glob = self.names.exactly(&tool.full);
+            exact.push(glob);
+            let shown = tool.tool.clone();
+            let scope = Scope {
+                must: vec![glob],
+                not: Vec::new(),
+                universe,
+            };
+            contexts.push((Context { scope, tool }, shown));
+        }
+        if universe == Universe::Listed {
+            return contexts;
+        }
+        // What patterns match beside the names that are written out, and everything else.
+        let rules = [self.old.policy, self.new.policy]
+            .into_iter()
+            .flat_map(|policy| policy.rules.iter().flat_map(|set| &set.rules));
+        let mut globs: Vec<Glob> = rules
+            .flat_map(|rule| rule.tools.iter().map(Glob::of))
+            .filter(|glob| !glob.is_exact())
+            .collect();
+        globs.sort_by(|a, b| (&a.pattern, a.kind).cmp(&(&b.pattern, b.kind)));
+        globs.dedup();
+        // A contract may apply whatever the server is: each is a case of its own.
+        let keys = of_any_server([self.old.policy, self.new.policy]);
+        let everything = globs.iter().position(|glob| glob.pattern == "*");
+        if everything.is_none() {
+            globs.push(Glob::everything());
+        }
+        let all: Vec<u32> = globs
+            .iter()
+            .map(|glob| self.names.glob(glob.clone()))
+            .collect();
+        let of_keys: Vec<u32> = keys
+            .iter()
+            .map(|key| self.names.glob(key.clone()))
+            .collect();
+        let both = globs
+            .into_iter()
+            .zip(&all)
+            .map(|(glob, id)| (glob, id, false));
+        let with_keys = keys
+            .into_iter()
+            .zip(&of_keys)
+            .map(|(glob, id)| (glob, id, true));
+        for (glob, id, is_key) in both.chain(with_keys).collect::<Vec<_>>() {
+            let mut not = exact.clone();
+            if !is_key {
+                not.extend(&of_keys);
+            }
+            if glob.pattern == "*" {
+                // Everything that no other pattern matches.
+                not.extend(all.iter().filter(|other| *other != id));
+            }
+            let must = vec![*id];
+            let found = self
+                .names
+                .find(&mut self.theory, &must, &not, Universe::Open);
+            if let Answer::Found(tool) = found {
+                let scope = Scope {
+                    must,
+                    not,
+                    universe,
+                };
+                contexts.push((Context { scope, tool }, glob.pattern));
+            }
+        }
+        contexts
+    }
+
+    fn compare(&mut self, (context, shown): &(Context, String)) -> ToolDiff {
+        let sides = [self.side(context, false), self.side(context, true)];
+        let mut out = ToolDiff {
+            server: context.tool.server.clone(),
+            tool: shown.clone(),
+            relation: Relation::Equivalent,
+            tighter: None,
+            looser: None,
+            undecided: None,
+            maybe_tighter: false,
+            maybe_looser: false,
+        };
+        if *shown != context.tool.tool {
+            out.server = None;
+        }
+        let beyond = self.beyond(context);
+        let known = Known {
+            listed: context.tool.listed.is_some(),
+            pattern: *shown != context.tool.tool,
+        };
+        let unmodelled = differ(self.old.policy, self.new.policy, &context.tool, known);
+        if self.is_same(&sides) && beyond.is_none() && !unmodelled {
+            return out;
+        }
+        let [tighter, looser] = [true, false].map(|tighter| {
+            if self.rules_out(context, known, &sides, tighter) {
+                return Answer::Empty;
+            }
+            let played = self.budgets(context, &sides, tighter);
+            let found =
+                played.map_or_else(|| self.direction(context, &sides, tighter), Answer::Found);
+            match found {
+                // Where they differ in what is not searched, nothing found proves nothing.
+                Answer::Empty if unmodelled => Answer::Unknown,
+                found => found,
+            }
+        });
+        let beyond = beyond.unwrap_or_default();
+        out.maybe_tighter = matches!(tighter, Answer::Unknown) || beyond.tighter;
+        out.maybe_looser = matches!(looser, Answer::Unknown) || beyond.looser;
+        let unknown = out.maybe_tighter || out.maybe_looser;
+        let found = |answer: Answer<Change>| match answer {
+            Answer::Found(change) => Some(change),
+            _ => None,
+        };
+        (out.tighter, out.looser) = (found(tighter), found(looser));
+        out.relation = match (&out.tighter, &out.looser) {
+            (Some(_), Some(_)) => Relation::Incomparable,
+            _ if unknown => Relation::Undecided,
+            (Some(_), None) => Relation::Tighter,
+            (None, Some(_)) => Relation::Looser,
+            (None, None) => Relation::Equivalent,
+        };
+        if out.relation == Relation::Undecided {
+            out.undecided = Some(if self.theory.budget == 0 {
+                "the budget for the whole analysis is used up".to_owned()
+            } else if let Some(pattern) = self.theory.too_large() {
+                format!("the automaton of the pattern `{pattern}` is too large to reason about")
+            } else if !beyond.why.is_empty() {
+                beyond.why.to_owned()
+            } else if unmodelled {
+                "budgets over time, whom a gate of all arguments trusts, and what only a tool's definition tells are not compared".to_owned()
+            } else {
+                "values in disguise or several lists at once were not ruled out".to_owned()
+            });
+        }
+        out
+    }
+
+    /// What differs in the tool's contract that no single call shows.
+    fn beyond(&self, context: &Context) -> Option<Beyond> {
+        let of = |model: &Model<'_>| {
+            let contract = contract_of(model.policy, &context.tool)?;
+            let outputs = contract.outputs.as_ref();
+            let outputs = outputs.map(|outputs| (outputs.label, outputs.fields.clone()));
+            Some((contract.resolve_symlinks, outputs))
+        };
+        let (old_links, old_outputs) = of(&self.old).unwrap_or_default();
+        let (new_links, new_outputs) = of(&self.new).unwrap_or_default();
+        if old_outputs != new_outputs {
+            return Some(Beyond {
+                tighter: true,
+                looser: true,
+                why: "its results are labelled otherwise: calls that send on what it returned may be judged otherwise",
+            });
+        }
+        (old_links != new_links).then_some(Beyond {
+            tighter: new_links,
+            looser: old_links,
+            why: "symbolic links are followed in one of the policies only, and what they lead to is not known",
+        })
+    }
+
+    fn side(&mut self, context: &Context, new: bool) -> Side {
+        let model = if new { &mut self.new } else { &mut self.old };
+        let definition = context
+            .tool
+            .listed
+            .and_then(|place| model.judge.definition(place));
+        let terms = Terms::of(model.policy, &context.tool, definition, &mut self.theory);
+        let destructive = context
+            .tool
+            .listed
+            .is_some_and(|place| model.judge.is_destructive(place));
+        let fallback = RuleSet::unmatched(model.policy.rules.as_ref(), destructive);
+        let exact = |id: &u32| self.names.get(*id).is_some_and(Glob::is_exact);
+        let applicable = if context.scope.must.iter().any(exact) {
+            model
+                .rules
+                .applicable(&self.names, &context.tool.full)
+                .to_vec()
+        } else {
+            (0..model.facts.len() as u32).collect()
+        };
+        let contract = contract_of(model.policy, &context.tool);
+        let budget = contract.map_or(u64::MAX, |contract| {
+            let rates = contract.rates.iter().map(|rate| u64::from(rate.count));
+            let most = contract.max_calls.map_or(u64::MAX, |(most, _)| most);
+            rates.chain([most]).min().unwrap_or(most)
+        });
+        Side {
+            terms,
+            fallback,
+            applicable,
+            budget,
+        }
+    }
+
+    /// Whether both policies say the same of the tool, word by word.
+    fn is_same(&self, [old, new]: &[Side; 2]) -> bool {
+        let rules = |model: &Model<'_>, side: &Side| -> Vec<(Verdict, Vec<u32>, Vec<Row>)> {
+            side.applicable
+                .iter()
+                .filter_map(|rule| {
+                    let rows = model.rules.get(*rule)?;
+                    Some((model.action(*rule), rows.globs.clone(), rows.rows.clone()))
+                })
+                .collect()
+        };
+        old.budget == new.budget
+            && old.fallback == new.fallback
+            && self.old.policy.rules.is_some() == self.new.policy.rules.is_some()
+            && old.terms == new.terms
+            && rules(&self.old, old) == rules(&self.new, new)
+    }
+
+    /// Whether no call can go in this direction, by how the policies are written.
+    fn rules_out(
+        &mut self,
+        context: &Context,
+        known: Known,
+        [old, new]: &[Side; 2],
+        tighter: bool,
+    ) -> bool {
+        if [self.old.policy, self.new.policy]
+            .iter()
+            .any(|policy| is_ambiguous(policy, &context.tool, known))
+        {
+            return false;
+        }
+        let exact = |id: &u32| self.names.get(*id).is_some_and(Glob::is_exact);
+        let globs = !context.scope.must.iter().any(exact);
+        let Self {
+            theory,
+            old: before,
+            new: after,
+            ..
+        } = self;
+        let (before, after) = (
+            view(before, old, &context.tool),
+            view(after, new, &context.tool),
+        );
+        if tighter {
+            at_least_as_strict(theory, &after, &before, globs)
+        } else {
+            at_least_as_strict(theory, &before, &after, globs)
+        }
+    }
+
+    /// A call that one budget ends and the other does not.
+    fn budgets(
+        &mut self,
+        context: &Context,
+        [old, new]: &[Side; 2],
+        tighter: bool,
+    ) -> Option<Change> {
+        let ends = if tighter {
+            new.budget < old.budget
+        } else {
+            old.budget < new.budget
+        };
+        let least = old.budget.min(new.budget);
+        if !ends || least > MOST_ATTEMPTS {
+            return None;
+        }
+        let call = Written {
+            arguments: "{}".to_owned(),
+            untrusted: Vec::new(),
+            earlier: least,
+        };
+        self.change(&context.tool, &call, tighter)
+    }
+
+    /// The change of a call's verdict, if it goes in this direction.
+    fn change(&mut self, tool: &Tool, call: &Written, tighter: bool) -> Option<Change> {
+        let before = self.old.judge.judge(tool, call);
+        let after = self.new.judge.judge(tool, call);
+        let changed = if tighter {
+            after.verdict > before.verdict
+        } else {
+            after.verdict < before.verdict
+        };
+        changed.then(|| Change {
+            old: before.verdict,
+            example: example(tool, call, &after),
+        })
+    }
+
+    /// A call whose verdict goes in this direction.
+    fn direction(&mut self, context: &Context, sides: &[Side; 2], tighter: bool) -> Answer<Change> {
+        let mut answer = Answer::Empty;
+        for level in [Level::Plain, Level::All] {
+            answer = Answer::Empty;
+            for (mild, strict) in [
+                (Verdict::Allow, Verdict::Ask),
+                (Verdict::Ask, Verdict::Deny),
+            ] {
+                let bounds = if tighter {
+                    [Bound::AtMost(mild), Bound::AtLeast(strict)]
+                } else {
+                    [Bound::AtLeast(strict), Bound::AtMost(mild)]
+                };
+                let found = self.between(context, sides, bounds, tighter, level);
+                answer = answer.or(|| found);
+                if let Answer::Found(_) = answer {
+                    return answer;
+                }
+            }
+        }
+        answer
+    }
+
+    fn between(
+        &mut self,
+        context: &Context,
+        [old, new]: &[Side; 2],
+        bounds: [Bound; 2],
+        tighter: bool,
+        level: Level,
+    ) -> Answer<Change> {
+        let [first, second] = bounds;
+        let of_old = ways(
+            &mut self.old,
+            &old.terms,
+            old.fallback,
+            &old.applicable,
+            first,
+        );
+        let of_new = ways(
+            &mut self.new,
+            &new.terms,
+            new.fallback,
+            &new.applicable,
+            second,
+        );
+        let mut answer = Answer::Empty;
+        for chosen in combinations([of_old.len(), of_new.len()].into_iter()) {
+            let (Some(way), Some(other)) = (
+                chosen.first().and_then(|at| of_old.get(*at)),
+                chosen.get(1).and_then(|at| of_new.get(*at)),
+            ) else {
+                continue;
+            };
+            let found = self.along(context, way, other, tighter, level);
+            answer = answer.or(|| found);
+            if let Answer::Found(_) = answer {
+                return answer;
+            }
+        }
+        answer
+    }
+
+    fn along(
+        &mut self,
+        context: &Context,
+        way: &Way,
+        other: &Way,
+        tighter: bool,
+        level: Level,
+    ) -> Answer<Change> {
+        let actions = |model: &Model<'_>| -> Vec<Verdict> {
+            model.facts.iter().map(|facts| facts.action).collect()
+        };
+        let (old_actions, new_actions) = (actions(&self.old), actions(&self.new));
+        let mut assignments: Vec<Assignment> = Vec::new();
+        let mut shown = None;
+        let Self {
+            theory,
+            names,
+            old,
+            new,
+        } = self;
+        let mut parts = [
+            Part {
+                rules: &mut old.rules,
+                actions: &old_actions,
+                ways: vec![way.clone()],
+            },
+            Part {
+                rules: &mut new.rules,
+                actions: &new_actions,
+                ways: vec![other.clone()],
+            },
+        ];
+        let (old_judge, new_judge) = (&mut old.judge, &mut new.judge);
+        let found = along(
+            theory,
+            names,
+            &context.scope,
+            level,
+            &[Row::new()],
+            &mut parts,
+            &mut |theory, assignment| {
+                assignments.push(assignment.clone());
+                let calls = old_judge.write(&theory.facts, assignment);
+                for call in calls.into_iter().flatten() {
+                    let before = old_judge.judge(&assignment.tool, &call);
+                    let after = new_judge.judge(&assignment.tool, &call);
+                    let changed = if tighter {
+                        after.verdict > before.verdict
+                    } else {
+                        after.verdict < before.verdict
+                    };
+                    if changed {
+                        shown = Some(Change {
+                            old: before.verdict,
+                            example: example(&assignment.tool, &call, &after),
+                        });
+                        return true;
+                    }
+                }
+                false
+            },
+        );
+        match (found, shown) {
+            (Answer::Found(_), Some(change)) => Answer::Found(change),
+            (Answer::Empty, _) => Answer::Empty,
+            _ => Answer::Unknown,
+        }
+    }
+}

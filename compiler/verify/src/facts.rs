@@ -1,0 +1,185 @@
+//! Elementary questions about a call, numbered, so that answers can be remembered.
+//!
+//! Knows the resolved conditions; knows nothing of rules, their order or of tools.
+
+use bouncer_compiler::lower::class;
+use bouncer_compiler::lower::{Mode, Step, steps};
+use bouncer_compiler::policy::{Op, Path, Quantifier, SqlDialect, Subject, Test, View};
+use bouncer_plan::format::{
+    TEST_CLASS_EQUALITY, TEST_CLASS_TEXT, VIEW_CALLS, VIEW_COUNT, VIEW_VALUE,
+};
+use std::collections::HashMap;
+
+/// What a question looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Look {
+    Value,
+    Host,
+    Domain,
+    SqlVerb(SqlDialect),
+    SqlTable(SqlDialect),
+    Provenance,
+    /// Whether a destination inside the text was read before.
+    Carries,
+    /// The text as it stands, as constraints see it.
+    Raw,
+    /// Whether every destination in the text is on a list.
+    Trusted,
+    /// Whether the text was seen in untrusted output, and a destination in it is not on
+    /// the list.
+    Tainted,
+    /// How many leaves there are.
+    Count,
+    /// How many attempts there were, within a window of milliseconds (0: ever).
+    Calls(u64),
+}
+
+/// How leaves that are no text are treated; as in the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    Own,
+    Text,
+    Equality,
+}
+
+/// One question.
+#[derive(Clone, Debug)]
+pub(super) struct Fact {
+    /// Number of the path; no meaning for [`Look::Calls`].
+    pub path: u32,
+    pub look: Look,
+    pub op: Op,
+    pub class: Class,
+}
+
+/// Number of a [`Fact`].
+pub(super) type FactId = u32;
+
+/// A statement about one leaf: whether a fact holds of it in a mode.
+pub(super) type Claim = (FactId, Mode, bool);
+
+/// An elementary statement about a call and a pick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Atom {
+    /// The tool's name matches this glob.
+    Name(u32),
+    /// The picked leaf of the fact's path.
+    Leaf(FactId, Mode),
+    /// Any leaf (`false`) or every leaf (`true`) of the fact's path.
+    Bag(FactId, Mode, bool),
+    /// The number of leaves of the fact's path.
+    Count(FactId, Mode),
+    /// The number of attempts.
+    Calls(FactId, Mode),
+}
+
+/// An atom, and whether it has to hold.
+pub(super) type Lit = (Atom, bool);
+
+/// All questions of the policies at hand.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    facts: Vec<Fact>,
+    index: HashMap<(u32, Look, String), FactId>,
+    paths: Vec<Vec<Step>>,
+    path_index: HashMap<Vec<Step>, u32>,
+}
+
+impl Facts {
+    /// A question by its number.
+    pub fn get(&self, id: FactId) -> Option<&Fact> {
+        self.facts.get(id as usize)
+    }
+
+    /// The steps of a path.
+    pub fn path(&self, id: u32) -> &[Step] {
+        self.paths.get(id as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// The number of a path.
+    pub fn path_id(&mut self, path: &Path) -> u32 {
+        let steps = steps(path);
+        let fresh = self.paths.len() as u32;
+        let id = *self.path_index.entry(steps.clone()).or_insert(fresh);
+        if id == fresh {
+            self.paths.push(steps);
+        }
+        id
+    }
+
+    /// The number of a question that no rule asks.
+    pub fn asked(&mut self, path: &Path, look: Look, op: Op) -> FactId {
+        let path = self.path_id(path);
+        self.asked_at(path, look, op)
+    }
+
+    /// The same, at a numbered path.
+    pub fn asked_at(&mut self, path: u32, look: Look, op: Op) -> FactId {
+        self.number(Fact {
+            path,
+            look,
+            op,
+            class: Class::Own,
+        })
+    }
+
+    fn number(&mut self, fact: Fact) -> FactId {
+        let key = (fact.path, fact.look, format!("{:?}", fact.op));
+        let fresh = self.facts.len() as FactId;
+        let id = *self.index.entry(key).or_insert(fresh);
+        if id == fresh {
+            self.facts.push(fact);
+        }
+        id
+    }
+
+    /// The literal of a test as a rule of the given kind reads it.
+    pub fn literal(&mut self, test: &Test, negated: bool, permissive: bool) -> Lit {
+        let mode = match (permissive, negated) {
+            (true, false) => Mode::Plain,
+            (true, true) => Mode::Maybe,
+            (false, false) => Mode::Any,
+            (false, true) => Mode::All,
+        };
+        let (path, look, view) = match &test.subject {
+            Subject::Arg(path, view) => {
+                let look = match view {
+                    View::Value => Look::Value,
+                    View::Host => Look::Host,
+                    View::Domain => Look::Domain,
+                    View::SqlVerb(dialect) => Look::SqlVerb(*dialect),
+                    View::SqlTable(dialect) => Look::SqlTable(*dialect),
+                };
+                (self.path_id(path), look, VIEW_VALUE)
+            }
+            Subject::Count(path) => (self.path_id(path), Look::Count, VIEW_COUNT),
+            Subject::Provenance(path) => {
+                let look = match test.op {
+                    Op::CarriesUntrusted => Look::Carries,
+                    _ => Look::Provenance,
+                };
+                (self.path_id(path), look, VIEW_VALUE)
+            }
+            Subject::Calls { window_ms } => {
+                (u32::MAX, Look::Calls(window_ms.unwrap_or(0)), VIEW_CALLS)
+            }
+        };
+        let fact = self.number(Fact {
+            path,
+            look,
+            op: test.op.clone(),
+            class: match class(&test.op, view) {
+                TEST_CLASS_TEXT => Class::Text,
+                TEST_CLASS_EQUALITY => Class::Equality,
+                _ => Class::Own,
+            },
+        });
+        let atom = match (look, test.quantifier) {
+            (Look::Count, _) => Atom::Count(fact, mode),
+            (Look::Calls(_), _) => Atom::Calls(fact, mode),
+            (_, Quantifier::Pick) => Atom::Leaf(fact, mode),
+            (_, quantifier) => Atom::Bag(fact, mode, quantifier == Quantifier::All),
+        };
+        (atom, !negated)
+    }
+}

@@ -1,0 +1,424 @@
+//! Assertions: proved, or refuted with a call.
+//!
+//! An assertion that promises strictness (`never allow`, `always deny`, `always ask`) is
+//! about every call that a `deny` rule with its condition would match. One that promises
+//! that calls get through (`never deny`, `never ask`, `always allow`) is about every call
+//! that an `allow` rule with its condition would let through: every way of picking
+//! leaves satisfies it.
+
+use super::analysis::{Analysis, place};
+use super::facts::Atom;
+use super::model::of_condition;
+use super::names::{Glob, Names, Tool, Universe};
+use super::search::{Assignment, Row, Searcher};
+use super::stages::{Bound, Terms, ways};
+use super::theory::{Answer, Level, Theory};
+use super::unmodelled::{self, Known};
+use super::ways::{Part, Scope, along};
+use super::{Example, Kind, Place};
+use bouncer_compiler::diagnostic::Code;
+use bouncer_compiler::policy::{Assertion, Pos, Property, RuleSet};
+use bouncer_plan::Verdict;
+
+/// Tools that one question is asked about together.
+#[derive(Clone, Debug)]
+pub(super) struct Context {
+    pub scope: Scope,
+    /// The tool itself, or one like them.
+    pub tool: Tool,
+}
+
+impl Analysis<'_> {
+    /// Proves assertions. Returns how many hold.
+    pub fn assertions(&mut self, assertions: &[Assertion]) -> u32 {
+        let mut proved = 0;
+        for assertion in assertions {
+            proved += u32::from(self.assertion(assertion));
+        }
+        proved
+    }
+
+    fn assertion(&mut self, assertion: &Assertion) -> bool {
+        let property = &assertion.property;
+        let at = assertion.at.unwrap_or_default();
+        let places = |label: &str| -> Vec<Place> {
+            assertion
+                .at
+                .map(|at| place(at, label))
+                .into_iter()
+                .collect()
+        };
+        let permissive = !promises_strictness(property);
+        let rows = match &property.condition {
+            None => vec![Row::new()],
+            Some(condition) => {
+                match of_condition(condition, at, permissive, &mut self.theory.facts) {
+                    Ok((rows, _)) => rows,
+                    Err(error) => {
+                        self.undecided(&error.message, places("this assertion"));
+                        return false;
+                    }
+                }
+            }
+        };
+        let contexts = self.contexts(&Glob::of(&property.tools));
+        let about_nothing = contexts.is_empty() || self.about_nothing(&contexts, &rows);
+        if about_nothing {
+            self.push(
+                (Code::NEVER, Kind::Vacuous),
+                format!("the assertion `{}` is about no call", assertion.text),
+                places("holds only because there is no such call"),
+                "correct the tool's pattern or the condition",
+                None,
+            );
+            return false;
+        }
+        let mut unknown = false;
+        for level in [Level::Plain, Level::All] {
+            unknown = false;
+            for context in &contexts {
+                for bounds in violations(property) {
+                    let mut answer = self.violated(context, &rows, permissive, &bounds, level);
+                    // Another leaf of the same list may decide than the one that is meant.
+                    let other_leaf = answer == Answer::Empty
+                        && !permissive
+                        && matches!(bounds.as_slice(), [Bound::AtLeast(_)]);
+                    if other_leaf {
+                        let any = [Row::new()];
+                        answer = match self.violated(context, &any, false, &bounds, level) {
+                            Answer::Empty => Answer::Empty,
+                            _ => Answer::Unknown,
+                        };
+                    }
+                    match answer {
+                        Answer::Found((example, decided)) => {
+                            self.refuted(assertion, example, decided);
+                            return false;
+                        }
+                        Answer::Empty => {}
+                        Answer::Unknown => unknown = true,
+                    }
+                }
+            }
+        }
+        if unknown {
+            let what = format!("whether `{}` holds", assertion.text);
+            if self.theory.budget > 0 && self.theory.too_large().is_none() {
+                self.push(
+                    (Code::UNDECIDED, Kind::Undecided),
+                    format!("{what} was not decided: no call was found that refutes it, but values in disguise or several lists at once were not ruled out"),
+                    places("neither proved nor refuted"),
+                    "where an `allow` rule lets arguments through by a pattern, a list of whole values is easier to prove",
+                    None,
+                );
+            } else {
+                self.undecided(&what, places("neither proved nor refuted"));
+            }
+        }
+        !unknown
+    }
+
+    fn refuted(&mut self, assertion: &Assertion, example: Example, decided: Option<Pos>) {
+        let verdict = example.verdict;
+        let mut places: Vec<Place> = assertion
+            .at
+            .map(|at| place(at, "does not hold"))
+            .into_iter()
+            .collect();
+        if let Some(at) = decided {
+            places.push(place(at, format!("decides the example: `{verdict}`")));
+        }
+        self.push(
+            (Code::ASSERTION, Kind::Assertion),
+            format!("the assertion `{}` does not hold", assertion.text),
+            places,
+            "change the rules so that the example is judged as asserted, or correct the assertion",
+            Some(example),
+        );
+    }
+
+    /// Whether no call at all is meant.
+    fn about_nothing(&mut self, contexts: &[Context], rows: &[Row]) -> bool {
+        for context in contexts {
+            let Analysis { theory, names, .. } = self;
+            let found = along(
+                theory,
+                names,
+                &context.scope,
+                Level::All,
+                rows,
+                &mut [],
+                &mut |_, _| true,
+            );
+            if found != Answer::Empty {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A call in the context that keeps all bounds, as the gate judges it.
+    pub(super) fn violated(
+        &mut self,
+        context: &Context,
+        rows: &[Row],
+        of_every_pick: bool,
+        bounds: &[Bound],
+        level: Level,
+    ) -> Answer<(Example, Option<Pos>)> {
+        let known = self.known(context);
+        let guessed = unmodelled::is_guessed(self.model.policy, &context.tool, known);
+        // What only a name suggests is not counted on.
+        let terms = if guessed {
+            Terms::default()
+        } else {
+            self.terms(context)
+        };
+        let sure = self.fallback(&context.tool);
+        let (least, most) = unmodelled::fallbacks(self.model.policy, sure, known);
+        let applicable = self.applicable(context);
+        let choices: Vec<Vec<_>> = bounds
+            .iter()
+            .map(|bound| {
+                let fallback = match bound {
+                    Bound::AtMost(_) => least,
+                    Bound::AtLeast(_) => most,
+                };
+                ways(&mut self.model, &terms, fallback, &applicable, *bound)
+            })
+            .collect();
+        let mut answer = if self.may_be_missed(context, known, &terms, rows, bounds) {
+            Answer::Unknown
+        } else {
+            Answer::Empty
+        };
+        for chosen in super::analysis::combinations(choices.iter().map(Vec::len)) {
+            let ways = chosen
+                .iter()
+                .zip(&choices)
+                .filter_map(|(at, list)| list.get(*at).cloned());
+            let Analysis {
+                theory,
+                names,
+                model,
+                ..
+            } = self;
+            let actions: Vec<Verdict> = model.facts.iter().map(|facts| facts.action).collect();
+            let mut part = [Part {
+                rules: &mut model.rules,
+                actions: &actions,
+                ways: ways.collect(),
+            }];
+            let judge = &mut model.judge;
+            let mut shown = None;
+            let found = along(
+                theory,
+                names,
+                &context.scope,
+                level,
+                rows,
+                &mut part,
+                &mut |theory, assignment| {
+                    if of_every_pick && !holds_for_every_pick(theory, names, assignment, rows) {
+                        return false;
+                    }
+                    shown = judge.show(&theory.facts, assignment, &|judged| {
+                        bounds.iter().all(|bound| bound.holds(judged.verdict))
+                    });
+                    shown.is_some()
+                },
+            );
+            match (found, shown) {
+                (Answer::Found(_), Some((example, judged))) => {
+                    return Answer::Found((example, judged.at));
+                }
+                (Answer::Empty, _) => {}
+                _ => answer = Answer::Unknown,
+            }
+        }
+        answer
+    }
+
+    fn known(&self, context: &Context) -> Known {
+        Known {
+            listed: context.tool.listed.is_some(),
+            pattern: !context.scope.must.iter().any(|id| self.is_exact(*id)),
+        }
+    }
+
+    /// Whether calls with such verdicts could escape the search.
+    fn may_be_missed(
+        &self,
+        context: &Context,
+        known: Known,
+        terms: &Terms,
+        rows: &[Row],
+        bounds: &[Bound],
+    ) -> bool {
+        let (policy, tool) = (self.model.policy, &context.tool);
+        let at_least = bounds.iter().any(|bound| match bound {
+            Bound::AtLeast(least) => *least > Verdict::Allow,
+            Bound::AtMost(_) => false,
+        });
+        let counts = rows
+            .iter()
+            .flatten()
+            .any(|(atom, _)| matches!(atom, Atom::Calls(..)));
+        unmodelled::is_ambiguous(policy, tool, known)
+            || at_least
+                && (unmodelled::is_guessed(policy, tool, known)
+                    // An object without leaves satisfies no constraint.
+                    || terms.is_constrained()
+                    || counts && unmodelled::is_budgeted(policy, tool))
+    }
+
+    fn terms(&mut self, context: &Context) -> Terms {
+        let definition = context
+            .tool
+            .listed
+            .and_then(|place| self.model.judge.definition(place));
+        Terms::of(
+            self.model.policy,
+            &context.tool,
+            definition,
+            &mut self.theory,
+        )
+    }
+
+    /// What holds for a tool where no rule matches.
+    pub(super) fn fallback(&self, tool: &Tool) -> Verdict {
+        let destructive = tool
+            .listed
+            .is_some_and(|place| self.model.judge.is_destructive(place));
+        RuleSet::unmatched(self.model.policy.rules.as_ref(), destructive)
+    }
+
+    /// The rules that may match the tools of a context.
+    fn applicable(&mut self, context: &Context) -> Vec<u32> {
+        if context.scope.must.iter().any(|id| self.is_exact(*id)) {
+            let full = &context.tool.full;
+            return self.model.rules.applicable(&self.names, full).to_vec();
+        }
+        (0..self.model.facts.len() as u32).collect()
+    }
+
+    fn is_exact(&self, glob: u32) -> bool {
+        self.names.get(glob).is_some_and(Glob::is_exact)
+    }
+
+    /// The tools that a glob means, as far as they have to be told apart.
+    pub(super) fn contexts(&mut self, glob: &Glob) -> Vec<Context> {
+        let listed: Vec<Tool> = self
+            .names
+            .listed
+            .iter()
+            .filter(|tool| glob.matches(&tool.full))
+            .cloned()
+            .collect();
+        let by_name = |analysis: &mut Self, tool: Tool, universe| {
+            let exact = analysis.names.exactly(&tool.full);
+            Context {
+                scope: Scope {
+                    must: vec![exact],
+                    not: Vec::new(),
+                    universe,
+                },
+                tool,
+            }
+        };
+        if !listed.is_empty() {
+            return listed
+                .into_iter()
+                .map(|tool| by_name(self, tool, Universe::Listed))
+                .collect();
+        }
+        let mentioned: Vec<Tool> = self.names.mentioned().to_vec();
+        let (inside, _): (Vec<Tool>, Vec<Tool>) = mentioned
+            .into_iter()
+            .partition(|tool| glob.matches(&tool.full));
+        let not: Vec<u32> = inside
+            .iter()
+            .map(|tool| self.names.exactly(&tool.full))
+            .collect();
+        let mut contexts: Vec<Context> = inside
+            .into_iter()
+            .map(|tool| by_name(self, tool, Universe::Open))
+            .collect();
+        let id = self.names.glob(glob.clone());
+        let mut not = not;
+        if !self.is_exact(id) {
+            // A contract may apply whatever the server is: each is a case of its own.
+            for key in unmodelled::of_any_server([self.model.policy]) {
+                let key = self.names.glob(key);
+                let found = self
+                    .names
+                    .find(&mut self.theory, &[id, key], &not, Universe::Open);
+                if let Answer::Found(tool) = found {
+                    let must = vec![id, key];
+                    let scope = Scope {
+                        must,
+                        not: not.clone(),
+                        universe: Universe::Open,
+                    };
+                    contexts.push(Context { scope, tool });
+                    not.push(key);
+                }
+            }
+        }
+        if !self.is_exact(id)
+            && let Answer::Found(tool) =
+                self.names
+                    .find(&mut self.theory, &[id], &not, Universe::Open)
+        {
+            contexts.push(Context {
+                scope: Scope {
+                    must: vec![id],
+                    not,
+                    universe: Universe::Open,
+                },
+                tool,
+            });
+        } else if contexts.is_empty() && self.is_exact(id) {
+            contexts.push(by_name(self, Tool::of_full(&glob.pattern), Universe::Open));
+        }
+        contexts
+    }
+}
+
+/// Whether one of the rows holds for every way of picking leaves.
+fn holds_for_every_pick(
+    theory: &mut Theory,
+    names: &Names,
+    assignment: &Assignment,
+    rows: &[Row],
+) -> bool {
+    let Some(picks) = assignment.picks() else {
+        return false;
+    };
+    let mut searcher = Searcher::new(theory, names, Universe::Open, Level::All);
+    picks.iter().all(|pick| {
+        rows.iter()
+            .any(|row| searcher.holds(row, pick) == Some(true))
+    })
+}
+
+/// Whether an assertion promises that calls are stopped, rather than that they get through.
+const fn promises_strictness(property: &Property) -> bool {
+    matches!(
+        (property.always, property.verdict),
+        (false, Verdict::Allow) | (true, Verdict::Deny | Verdict::Ask)
+    )
+}
+
+/// The verdicts that refute an assertion: any of these sets of bounds.
+fn violations(property: &Property) -> Vec<Vec<Bound>> {
+    use Bound::{AtLeast, AtMost};
+    match (property.always, property.verdict) {
+        (false, Verdict::Allow) => vec![vec![AtMost(Verdict::Allow)]],
+        (false, Verdict::Ask) => vec![vec![AtMost(Verdict::Ask), AtLeast(Verdict::Ask)]],
+        (false, Verdict::Deny) => vec![vec![AtLeast(Verdict::Deny)]],
+        (true, Verdict::Allow) => vec![vec![AtLeast(Verdict::Ask)]],
+        (true, Verdict::Ask) => vec![vec![AtMost(Verdict::Allow)], vec![AtLeast(Verdict::Deny)]],
+        (true, Verdict::Deny) => vec![vec![AtMost(Verdict::Ask)]],
+    }
+}

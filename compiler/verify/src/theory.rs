@@ -1,0 +1,411 @@
+//! Which leaves there can be: for a list of claims about one leaf, a leaf that meets
+//! them, or the proof that there is none.
+//!
+//! Two questions are told apart. *Plain*: a leaf that stands at its path as it is and
+//! reads as it is written. *All*: any leaf, also one inside an object, encoded, or
+//! spelled in look-alike letters. For proofs about all leaves the forms of a text are
+//! taken for independent texts: what is impossible then is impossible. Whatever is found
+//! is evaluated as the gate would. Knows nothing of rules or calls.
+
+mod limits;
+mod numbers;
+mod schema;
+mod texts;
+
+pub(super) use schema::at_path;
+
+use super::automaton::Table;
+use super::facts::{Claim, Fact, FactId, Facts, Look};
+use super::leaf::{self, Leaf, Outcome, Seen, Value};
+use super::words::Constraint;
+use bouncer_compiler::lower::Mode;
+use bouncer_compiler::policy::Op;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+/// The answer to "is there one?".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer<T> {
+    /// There is this one.
+    Found(T),
+    /// There is none.
+    Empty,
+    /// The analysis gave up.
+    Unknown,
+}
+
+impl<T> Answer<T> {
+    /// Adds another place to look in.
+    pub fn or(self, other: impl FnOnce() -> Self) -> Self {
+        match self {
+            Self::Found(_) => self,
+            Self::Empty => other(),
+            Self::Unknown => match other() {
+                Self::Empty => Self::Unknown,
+                better => better,
+            },
+        }
+    }
+}
+
+/// The leaves that meet some claims.
+#[derive(Clone, Debug)]
+pub(super) struct Leaves {
+    pub plain: Answer<Leaf>,
+    pub all: Answer<Leaf>,
+}
+
+/// Which leaves a search may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Level {
+    Plain,
+    All,
+}
+
+impl Leaves {
+    pub fn at(&self, level: Level) -> &Answer<Leaf> {
+        match level {
+            Level::Plain => &self.plain,
+            Level::All => &self.all,
+        }
+    }
+}
+
+/// Answers questions about leaves, and remembers the answers.
+#[derive(Debug)]
+pub(super) struct Theory {
+    pub facts: Facts,
+    /// Steps of work left.
+    pub budget: u64,
+    /// Some output of the policy's tools can be trusted, or observed.
+    pub can_trust: bool,
+    pub can_observe: bool,
+    /// Where the leaf that is being looked for was seen.
+    seen: Seen,
+    tables: HashMap<String, Option<Rc<Table>>>,
+    patterns: HashMap<FactId, Option<Rc<Table>>>,
+    /// Patterns too large to reason about, as written.
+    too_large: BTreeMap<FactId, String>,
+    leaves: HashMap<Vec<Claim>, Rc<Leaves>>,
+    outcomes: HashMap<(Leaf, FactId), Option<Outcome>>,
+}
+
+impl Theory {
+    pub fn new(facts: Facts, budget: u64) -> Self {
+        Self {
+            facts,
+            budget,
+            can_trust: false,
+            can_observe: false,
+            seen: Seen::Nowhere,
+            tables: HashMap::new(),
+            patterns: HashMap::new(),
+            too_large: BTreeMap::new(),
+            leaves: HashMap::new(),
+            outcomes: HashMap::new(),
+        }
+    }
+
+    /// Counts one step. `false`: there is nothing left.
+    pub fn spend(&mut self, steps: u64) -> bool {
+        self.budget = self.budget.saturating_sub(steps);
+        self.budget > 0
+    }
+
+    /// The first pattern that was too large to reason about.
+    pub fn too_large(&self) -> Option<&str> {
+        self.too_large.values().next().map(String::as_str)
+    }
+
+    /// The table of a pattern; `None` if it is too large.
+    fn table(&mut self, pattern: &str) -> Option<Rc<Table>> {
+        if let Some(known) = self.tables.get(pattern) {
+            return known.clone();
+        }
+        let table = Table::build(pattern).map(Rc::new);
+        let cost = table.as_ref().map_or(20_000, |table| table.states() as u64);
+        self.spend(cost);
+        self.tables.insert(pattern.to_owned(), table.clone());
+        table
+    }
+
+    /// A constraint from a pattern; `None` if it is too large.
+    pub fn constraint(&mut self, pattern: &str, wanted: bool) -> Option<Constraint> {
+        self.table(pattern)
+            .map(|table| Constraint { table, wanted })
+    }
+
+    /// The table of a fact's own pattern.
+    fn pattern(&mut self, id: FactId) -> Option<Rc<Table>> {
+        if let Some(known) = self.patterns.get(&id) {
+            return known.clone();
+        }
+        let (regex, written) = match &self.facts.get(id)?.op {
+            Op::Matches(pattern) => (pattern.regex.clone(), pattern.written.clone()),
+            _ => return None,
+        };
+        let table = self.table(&regex);
+        if table.is_none() {
+            self.too_large.insert(id, written);
+        }
+        self.patterns.insert(id, table.clone());
+        table
+    }
+
+    /// What a leaf answers to a fact; `None` if that cannot be told.
+    pub fn outcome(&mut self, id: FactId, leaf: &Leaf) -> Option<Outcome> {
+        // A tuple key borrows nothing: look-ups clone. Leaves are short.
+        let key = (leaf.clone(), id);
+        if let Some(known) = self.outcomes.get(&key) {
+            return *known;
+        }
+        let table = self.pattern(id);
+        let fact: &Fact = self.facts.get(id)?;
+        let outcome = leaf::outcome(fact, leaf, table.as_deref());
+        self.outcomes.insert(key, outcome);
+        outcome
+    }
+
+    /// Whether a leaf meets all claims.
+    fn meets(&mut self, leaf: &Leaf, claims: &[Claim]) -> Option<bool> {
+        for (id, mode, holds) in claims {
+            if self.outcome(*id, leaf)?.in_mode(*mode) != *holds {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    /// The leaves that meet all claims, which are about one path.
+    pub fn leaves(&mut self, claims: &[Claim]) -> Rc<Leaves> {
+        let mut key = claims.to_vec();
+        key.sort_unstable();
+        key.dedup();
+        if let Some(known) = self.leaves.get(&key) {
+            return Rc::clone(known);
+        }
+        let answer = Rc::new(self.solve(&key));
+        self.leaves.insert(key, Rc::clone(&answer));
+        answer
+    }
+
+    fn solve(&mut self, claims: &[Claim]) -> Leaves {
+        let none = Leaves {
+            plain: Answer::Empty,
+            all: Answer::Empty,
+        };
+        if contradicts(claims) {
+            return none;
+        }
+        if self.budget == 0 {
+            return Leaves {
+                plain: Answer::Unknown,
+                all: Answer::Unknown,
+            };
+        }
+        let of = |theory: &Self, look: Look| -> Vec<Claim> {
+            let same = |claim: &&Claim| {
+                theory
+                    .facts
+                    .get(claim.0)
+                    .is_some_and(|fact| fact.look == look)
+            };
+            claims.iter().filter(same).copied().collect()
+        };
+        let origin = of(self, Look::Provenance);
+        let (trusted, tainted) = (of(self, Look::Trusted), of(self, Look::Tainted));
+        let carried = of(self, Look::Carries);
+        let about = [origin.as_slice(), &trusted, &tainted, &carried].concat();
+        let text: Vec<Claim> = claims
+            .iter()
+            .filter(|claim| !about.contains(claim))
+            .copied()
+            .collect();
+        let mut plain = Answer::Empty;
+        let mut all = Answer::Empty;
+        for (seen, real) in [
+            (Seen::Nowhere, true),
+            (Seen::Untrusted, true),
+            (Seen::Observed, false),
+            (Seen::Trusted, false),
+        ] {
+            let possible = match seen {
+                Seen::Nowhere => true,
+                // Without claims about it, nothing has to have been seen.
+                _ if about.is_empty() => false,
+                Seen::Untrusted => true,
+                Seen::Observed => self.can_observe,
+                Seen::Trusted => self.can_trust,
+            };
+            if !possible {
+                continue;
+            }
+            // What lists say matters only for what trust or taint does not settle.
+            let mut rest = text.clone();
+            if seen != Seen::Trusted {
+                rest.extend_from_slice(&trusted);
+            } else if trusted.iter().any(|(_, _, holds)| !holds) {
+                continue;
+            }
+            if seen == Seen::Untrusted {
+                if self.both_listed_and_not(&trusted, &tainted) {
+                    continue;
+                }
+                rest.extend_from_slice(&tainted);
+            } else if tainted.iter().any(|(_, _, holds)| *holds) {
+                continue;
+            }
+            // What is carried inside may have been read when the whole was not, or was
+            // vouched for: such a conversation is not made up here.
+            let elsewhere =
+                !carried.is_empty() && !matches!(seen, Seen::Untrusted | Seen::Observed);
+            if !elsewhere {
+                rest.extend_from_slice(&carried);
+            }
+            for through in [false, true] {
+                let probe = Leaf {
+                    value: Value::Null,
+                    through,
+                    seen,
+                };
+                if self.meets(&probe, &origin) != Some(true) {
+                    continue;
+                }
+                if elsewhere && self.meets(&probe, &carried) != Some(true) {
+                    plain = plain.or(|| Answer::Unknown);
+                    all = all.or(|| Answer::Unknown);
+                    continue;
+                }
+                if !through {
+                    plain = plain.or(|| self.plain(&rest, seen, real));
+                    all = all.or(|| plain.clone());
+                }
+                all = all.or(|| self.hidden(&rest, through, seen, real));
+            }
+        }
+        // Where the record is incomplete, nobody can say that something was not seen.
+        let tainted = tainted.iter().any(|(_, _, holds)| *holds);
+        let origin = [origin.as_slice(), &carried].concat();
+        if all == Answer::Empty && !origin.is_empty() && !tainted {
+            let unclear = Outcome::of(None, false);
+            if origin
+                .iter()
+                .all(|(_, mode, holds)| unclear.in_mode(*mode) == *holds)
+            {
+                let rest = [text.as_slice(), &trusted].concat();
+                all = self.hidden(&rest, false, Seen::Nowhere, false);
+            }
+        }
+        Leaves { plain, all }
+    }
+
+    /// Whether a text would have to be on a list and not on the same list.
+    fn both_listed_and_not(&self, trusted: &[Claim], tainted: &[Claim]) -> bool {
+        let list = |claim: &Claim| self.facts.get(claim.0).map(|fact| &fact.op);
+        trusted.iter().any(|one| {
+            tainted
+                .iter()
+                .any(|other| one.2 == other.2 && list(one) == list(other))
+        })
+    }
+
+    /// Plain leaves. `real`: a conversation can be made in which the leaf was so seen.
+    fn plain(&mut self, claims: &[Claim], seen: Seen, real: bool) -> Answer<Leaf> {
+        self.seen = seen;
+        let found = self
+            .plain_text(claims, seen == Seen::Untrusted)
+            .or(|| self.number(claims, false))
+            .or(|| self.constants(claims, false));
+        place(found, false, seen, real)
+    }
+
+    /// Leaves that are not plain.
+    fn hidden(&mut self, claims: &[Claim], through: bool, seen: Seen, real: bool) -> Answer<Leaf> {
+        self.seen = seen;
+        let found = self
+            .hidden_text(claims, through, seen == Seen::Untrusted)
+            .or(|| self.number(claims, through))
+            .or(|| self.constants(claims, through));
+        place(found, through, seen, real)
+    }
+
+    fn constants(&mut self, claims: &[Claim], through: bool) -> Answer<Value> {
+        for value in [Value::Bool(true), Value::Bool(false), Value::Null] {
+            let leaf = Leaf {
+                value,
+                through,
+                seen: self.seen,
+            };
+            match self.meets(&leaf, claims) {
+                Some(true) => return Answer::Found(leaf.value),
+                Some(false) => {}
+                None => return Answer::Unknown,
+            }
+        }
+        Answer::Empty
+    }
+
+    /// The claims about one view, and the others.
+    fn of_look(&self, claims: &[Claim], look: Look) -> Vec<Claim> {
+        let same = |claim: &&Claim| {
+            self.facts
+                .get(claim.0)
+                .is_some_and(|fact| fact.look == look)
+        };
+        claims.iter().filter(same).copied().collect()
+    }
+
+    /// The views that claims are about, other than the value itself.
+    fn looks(&self, claims: &[Claim]) -> Vec<Look> {
+        let mut looks: Vec<Look> = claims
+            .iter()
+            .filter_map(|claim| self.facts.get(claim.0))
+            .map(|fact| fact.look)
+            .filter(|look| {
+                !matches!(
+                    look,
+                    Look::Value | Look::Raw | Look::Trusted | Look::Tainted | Look::Carries
+                )
+            })
+            .collect();
+        looks.sort_unstable();
+        looks.dedup();
+        looks
+    }
+}
+
+fn place(found: Answer<Value>, through: bool, seen: Seen, real: bool) -> Answer<Leaf> {
+    match found {
+        // What is too short to be recognised is never found in what was read.
+        Answer::Found(value)
+            if !real || (seen == Seen::Untrusted && !matches!(value, Value::Text(_))) =>
+        {
+            Answer::Unknown
+        }
+        Answer::Found(value) => Answer::Found(Leaf {
+            value,
+            through,
+            seen,
+        }),
+        Answer::Empty => Answer::Empty,
+        Answer::Unknown => Answer::Unknown,
+    }
+}
+
+/// Whether the claims contradict each other, whatever the facts are.
+pub(super) fn contradicts(claims: &[Claim]) -> bool {
+    claims.iter().any(|(fact, mode, holds)| {
+        *holds
+            && claims.iter().any(|(other, weaker, holds)| {
+                !*holds && fact == other && (mode == weaker || implies(*mode, *weaker))
+            })
+    })
+}
+
+/// Whether holding in one mode is holding in the other.
+const fn implies(strong: Mode, weak: Mode) -> bool {
+    matches!(
+        (strong, weak),
+        (Mode::Plain | Mode::All, Mode::Any | Mode::Maybe) | (Mode::Any, Mode::Maybe)
+    )
+}

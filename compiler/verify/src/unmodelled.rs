@@ -1,0 +1,127 @@
+//! What the search for calls leaves out: where that could decide, an answer of "there is
+//! no such call" is no proof.
+//!
+//! Calls over time, results and their labels, links behind paths, tools of which only the
+//! name is known, objects without leaves. What is found stands: the gate judged it.
+
+use super::names::{Glob, Tool};
+use super::stages::{contract_of, trusted_items};
+use bouncer_compiler::policy::{Contract, Policy};
+use bouncer_plan::Verdict;
+use bouncer_plan::format::GLOB_STAR;
+
+/// What is not known of a tool beside its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    /// A lock holds its definition.
+    pub listed: bool,
+    /// It stands for all tools of a pattern.
+    pub pattern: bool,
+}
+
+/// Patterns for tools to which a contract applies whatever their server is.
+pub(super) fn of_any_server<'p>(policies: impl IntoIterator<Item = &'p Policy>) -> Vec<Glob> {
+    let keys = policies
+        .into_iter()
+        .flat_map(|policy| &policy.contracts)
+        .map(|contract| contract.key.as_str())
+        .filter(|key| !key.contains("__") && !key.contains('*'));
+    let mut globs: Vec<Glob> = keys
+        .map(|key| Glob {
+            pattern: format!("*__{key}"),
+            kind: GLOB_STAR,
+        })
+        .collect();
+    globs.sort_by(|a, b| a.pattern.cmp(&b.pattern));
+    globs.dedup();
+    globs
+}
+
+/// Whether heuristics decide about the tool, by more than is known of it.
+pub(super) fn is_guessed(policy: &Policy, tool: &Tool, known: Known) -> bool {
+    policy.heuristics.is_some()
+        && (known.pattern || !known.listed)
+        && contract_of(policy, tool).is_none()
+}
+
+/// Whether another reading of the name finds another contract: servers' names may hold
+/// what stands between a server and a tool.
+pub(super) fn is_ambiguous(policy: &Policy, tool: &Tool, known: Known) -> bool {
+    if known.listed || known.pattern || tool.full.matches("__").count() < 2 {
+        return false;
+    }
+    let contract = contract_of(policy, tool).map(|contract| &contract.key);
+    tool.full.match_indices("__").any(|(at, _)| {
+        let (server, name) = (
+            tool.full.get(..at).unwrap_or_default(),
+            tool.full.get(at + 2..).unwrap_or_default(),
+        );
+        let other = Tool::new(Some(server), name);
+        contract_of(policy, &other).map(|contract| &contract.key) != contract
+    })
+}
+
+/// The verdicts that may hold where no rule matches: the least and the most strict. Whether
+/// a tool destroys is for its definition to say.
+pub(super) fn fallbacks(policy: &Policy, sure: Verdict, known: Known) -> (Verdict, Verdict) {
+    match &policy.rules {
+        Some(set) if !known.listed => {
+            let (a, b) = (set.on_unknown.action, set.on_destructive_hint.action);
+            (a.min(b), a.max(b))
+        }
+        Some(_) => (sure, sure),
+        None => (Verdict::Allow, Verdict::Allow),
+    }
+}
+
+/// Whether budgets or rates may end calls of the tool before others.
+pub(super) fn is_budgeted(policy: &Policy, tool: &Tool) -> bool {
+    match contract_of(policy, tool) {
+        Some(contract) => contract.max_calls.is_some() || !contract.rates.is_empty(),
+        None => policy
+            .heuristics
+            .as_ref()
+            .is_some_and(|heuristics| heuristics.destructive_max_calls.is_some()),
+    }
+}
+
+/// Whether two policies differ about a tool in what no search compares.
+pub(super) fn differ(old: &Policy, new: &Policy, tool: &Tool, known: Known) -> bool {
+    let (before, after) = (contract_of(old, tool), contract_of(new, tool));
+    if before.is_none() && after.is_none() && old.heuristics != new.heuristics {
+        return true;
+    }
+    let rules = |policy: &Policy| {
+        let set = policy.rules.as_ref();
+        set.map_or(Verdict::Allow, |set| set.on_destructive_hint.action)
+    };
+    if !known.listed && rules(old) != rules(new) {
+        return true;
+    }
+    if is_ambiguous(old, tool, known) || is_ambiguous(new, tool, known) {
+        return true;
+    }
+    budget(before) != budget(after) || open_gate(before) != open_gate(after)
+}
+
+/// What a contract says of calls over time.
+fn budget(contract: Option<&Contract>) -> (Option<u64>, Vec<(u32, u64)>) {
+    let Some(contract) = contract else {
+        return (None, Vec::new());
+    };
+    let rates = contract.rates.iter();
+    let mut rates: Vec<_> = rates.map(|rate| (rate.count, rate.window_ms)).collect();
+    rates.sort_unstable();
+    (contract.max_calls.map(|(most, _)| most), rates)
+}
+
+/// Whom a gate trusts that looks at every argument, or may have to.
+fn open_gate(contract: Option<&Contract>) -> Option<String> {
+    let contract = contract.filter(|contract| contract.exfiltrating)?;
+    let mut items: Vec<String> = trusted_items(contract)
+        .iter()
+        .map(|item| format!("{item:?}"))
+        .collect();
+    items.sort_unstable();
+    Some(format!("{items:?}"))
+}
