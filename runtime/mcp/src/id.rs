@@ -36,6 +36,15 @@ impl Key {
             _ => None,
         }
     }
+
+    /// The number that `raw` stands for, if it is one that a program counts with.
+    #[must_use]
+    pub fn number(raw: &[u8]) -> Option<u64> {
+        match Self::parse(raw)? {
+            Self::Whole(whole) => u64::try_from(whole).ok(),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -7,4 +7,7 @@
 pub mod frame;
 pub mod id;
 pub mod jsonrpc;
+pub mod params;
+pub mod splice;
+pub mod sse;
 pub mod version;

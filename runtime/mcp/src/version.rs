@@ -25,6 +25,8 @@ pub const RELATED_TASK_META: &str = "io.modelcontextprotocol/related-task";
 /// Calls that are answered by a task, whose result is fetched later: an extension of the
 /// version without an introduction.
 pub const TASKS: &str = "io.modelcontextprotocol/tasks";
+/// Where capabilities say that they have it, as a JSON pointer without its first slash.
+pub const TASKS_EXTENSION: &str = "extensions/io.modelcontextprotocol~1tasks";
 
 /// Headers and body do not agree.
 pub const HEADER_MISMATCH: i32 = -32020;

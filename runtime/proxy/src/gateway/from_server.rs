@@ -1,18 +1,20 @@
 //! What a server's mediator says to the client: it is recorded already, and only has to
 //! get the ids, tokens and names that the client knows.
 
-use super::super::from_client::cancelled_key;
-use super::super::interpreter::Questions;
-use super::super::line::{Line, LineReader};
-use super::super::session::Judge;
-use super::from_client::{METHOD_NOT_FOUND, progress_token};
-use super::front::{About, Front, Member};
-use super::routes::{Request, number};
-use super::splice::{member as whole_member, splice};
-use super::tasks::{Heading, Tasked};
+use crate::conversation::judge::Judge;
+use crate::conversation::related::Questions;
+use crate::gateway::router::{About, Front, Member};
+use crate::gateway::routes::Request;
+use crate::gateway::task_requests::Heading;
+use crate::gateway::tasks::Tasked;
+use crate::wire::line::{Line, LineReader};
 use bouncer_mcp::frame::{Frame, FrameReader, text};
 use bouncer_mcp::id::Key;
+use bouncer_mcp::jsonrpc::METHOD_NOT_FOUND;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR};
+use bouncer_mcp::params::cancelled_id;
+use bouncer_mcp::params::progress_token;
+use bouncer_mcp::splice::{member as whole_member, splice};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
@@ -20,7 +22,7 @@ use tokio::io::AsyncRead;
 
 impl<J: Judge + 'static> Front<J> {
     /// Reads what comes from a server until there is no more.
-    pub(super) async fn pump_member<R: AsyncRead + Unpin>(
+    pub(crate) async fn pump_member<R: AsyncRead + Unpin>(
         self: Rc<Self>,
         member: Rc<Member>,
         source: R,
@@ -190,7 +192,7 @@ impl<J: Judge + 'static> Front<J> {
             }
             "notifications/cancelled" => {
                 let raw = part("requestId");
-                let key = cancelled_key(frames, frame.params());
+                let key = cancelled_id(frames, frame.params());
                 key.and_then(|key| self.routes.borrow_mut().cancel_server(member.index, &key))
                     .zip(raw)
                     .and_then(|(number, raw)| with((raw, number.to_string().into())))
@@ -198,7 +200,7 @@ impl<J: Judge + 'static> Front<J> {
             "notifications/progress" => {
                 let raw = part("progressToken");
                 let token = raw
-                    .and_then(number)
+                    .and_then(Key::number)
                     .and_then(|number| self.token_of(member, number));
                 // Progress of what nobody waits for any more, or of another's request.
                 raw.zip(token)
@@ -234,7 +236,7 @@ impl<J: Judge + 'static> Front<J> {
         id: &[u8],
         line: &[u8],
     ) {
-        let Some(number) = number(id) else {
+        let Some(number) = Key::number(id) else {
             // An error about something that the server could not read.
             return self.client().push(line);
         };

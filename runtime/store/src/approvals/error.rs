@@ -1,6 +1,6 @@
 //! What can go wrong with the store.
 
-use super::record::Status;
+use super::status::Status;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;

@@ -12,11 +12,13 @@ mod moments;
 mod opened;
 mod record;
 mod seal;
+mod status;
 mod store;
 
 pub use error::{DecideError, StoreError};
 pub(crate) use opened::identity;
-pub use record::{Key, Record, Request, Status, Subject};
+pub use record::{Key, Record, Request, Subject};
+pub use status::Status;
 pub use store::{Choice, Lifetimes, Store};
 
 #[cfg(test)]

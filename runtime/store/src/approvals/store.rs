@@ -3,7 +3,8 @@
 use super::error::{DecideError, StoreError};
 use super::moments;
 use super::opened::Opened;
-use super::record::{Key, LASTING, Record, Request, Status, Subject};
+use super::record::{Key, Record, Request, Subject};
+use super::status::{LASTING, Status};
 use bouncer_system::log::{note, visible};
 use bouncer_system::moment::Moment;
 use rusqlite::{OptionalExtension, Params, Row, Transaction, params};
