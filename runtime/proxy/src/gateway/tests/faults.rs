@@ -1,7 +1,7 @@
 //! Servers that hang, die and come back.
 
-use super::super::Patience;
-use super::rig::{answer, call, introduce, list, patience, with};
+use crate::gateway::tests::rig::{answer, call, introduce, list, patience, with};
+use crate::gateway::timeouts::Patience;
 use serde_json::json;
 use std::time::Duration;
 use tokio::time::timeout;
