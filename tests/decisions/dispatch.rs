@@ -137,7 +137,7 @@ fn the_call_within_is_what_counts() {
         let call = Call::hypothetical(Some("s"), "call_tool", Some(arguments.as_bytes()));
         let decision = gate.decide(&mut conversation, &call, Attempt::First, 0);
         let question = decision
-            .question()
+            .unvouched()
             .map(|question| question.param.to_owned());
         (
             decision.verdict(),

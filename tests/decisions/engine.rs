@@ -103,7 +103,7 @@ impl Engine for Compiled {
             stage: decision.stage(),
             at: decision.position().map(|at| (at.line, at.column)),
             question: decision
-                .question()
+                .unvouched()
                 .map(|question| (question.param.to_owned(), question.destination.to_owned())),
         }
     }

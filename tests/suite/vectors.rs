@@ -1,7 +1,7 @@
 //! The predecessor's approval store and this one, operation by operation.
 
 use crate::recorded::tally::{Tally, read};
-use bouncer_proxy::approvals::{Choice, Key, Lifetimes, Request, Store, StoreError, Subject};
+use bouncer_store::approvals::{Choice, Key, Lifetimes, Request, Store, StoreError, Subject};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

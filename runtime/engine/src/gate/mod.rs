@@ -21,6 +21,7 @@ mod link;
 mod pins;
 mod policy;
 mod raised;
+mod record;
 mod rows;
 mod scratch;
 mod shared;
@@ -33,8 +34,9 @@ pub use attempt::Attempt;
 pub use call::{Call, CallError, CallMessage};
 pub use codes::{VERDICT_CODES, explain_verdict};
 pub use conversation::{Conversation, DEFAULT_PROVENANCE_LIMIT};
-pub use decision::{Approvable, Decision, Permit, Position, Question};
+pub use decision::{Approvable, Decision, ObservedPass, Permit, Position, Unvouched};
 pub use grounds::{Grounds, Seen};
+pub use record::VerdictRecord;
 pub use shared::{SharedTally, Tallied, Tally};
 pub use survey::{ContractSeen, Surveyed};
 
@@ -230,13 +232,16 @@ impl Gate {
         if conversation.generation != self.generation() {
             conversation.follow(&self.policy, &self.pins, now_ms);
         }
+        let forgotten = conversation.provenance().dropped();
         let this = CallAttempt {
             call: *call,
             outer: None,
             attempt,
             now_ms,
         };
-        decide::decide(&self.policy, &self.pins, conversation, &this)
+        let mut decision = decide::decide(&self.policy, &self.pins, conversation, &this);
+        decision.forgotten = forgotten;
+        decision
     }
 
     /// Records what a call returned, before the agent sees it: the `result` member of
