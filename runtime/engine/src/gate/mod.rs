@@ -21,6 +21,7 @@ mod link;
 mod pins;
 mod policy;
 mod raised;
+mod reason;
 mod rows;
 mod scratch;
 mod shared;
