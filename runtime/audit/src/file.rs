@@ -16,7 +16,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// See the module.
+/// Where lines are appended to.
 #[derive(Debug)]
 pub(super) enum Log {
     /// A regular file.

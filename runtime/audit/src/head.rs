@@ -28,7 +28,7 @@ pub(super) struct End {
     pub bytes: u64,
 }
 
-/// The file; see the module.
+/// The file beside a log that says where its chain ends. Open as long as the log is.
 #[derive(Debug)]
 pub(super) struct Head {
     path: PathBuf,

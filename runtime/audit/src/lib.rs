@@ -18,7 +18,7 @@ pub use chain::Link;
 pub use parts::files;
 pub use sync::Sync;
 pub use time::rfc3339 as timestamp;
-pub use verify::{Finding, Report, verify};
+pub use verify::{Remark, Report, verify};
 
 use bouncer_engine::gate::{Grounds, VerdictRecord};
 use file::{Damage, Log};

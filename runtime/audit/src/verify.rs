@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Findings of one kind that are kept; more would not help anybody.
+/// Remarks of one kind that are kept; more would not help anybody.
 const MAX_FINDINGS: usize = 100;
 
 /// What was found in a log.
@@ -28,16 +28,16 @@ pub struct Report {
     /// The last, as `SEQ:HASH`: what to note elsewhere.
     pub anchor: Option<String>,
     /// What is not as it was written, in the log's order.
-    pub faults: Vec<Finding>,
+    pub faults: Vec<Remark>,
     /// How many there are: not all are kept.
     pub fault_count: u64,
     /// What is as it was written, and still worth a look.
-    pub notes: Vec<Finding>,
+    pub notes: Vec<Remark>,
 }
 
 /// Something about one place of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct Remark {
     /// The file.
     pub file: PathBuf,
     /// The line in that file, from 1; 0: about the file as a whole.
@@ -262,7 +262,7 @@ impl Reader<'_> {
     fn fault(&mut self, file: &Path, line: u64, what: String) {
         self.report.fault_count += 1;
         if self.report.faults.len() < MAX_FINDINGS {
-            self.report.faults.push(Finding {
+            self.report.faults.push(Remark {
                 file: file.to_owned(),
                 line,
                 what,
@@ -273,7 +273,7 @@ impl Reader<'_> {
 
 fn note(report: &mut Report, file: &Path, line: u64, what: String) {
     if report.notes.len() < MAX_FINDINGS {
-        report.notes.push(Finding {
+        report.notes.push(Remark {
             file: file.to_owned(),
             line,
             what,

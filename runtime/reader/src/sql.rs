@@ -241,6 +241,7 @@ impl Visitor for Found {
         ControlFlow::Continue(())
     }
 
+    // Long, because it is one list: what each kind of statement does, each in a line or two.
     fn pre_visit_statement(&mut self, statement: &Statement) -> ControlFlow<()> {
         // The visitor itself reports the relations of these.
         let mut complete = true;

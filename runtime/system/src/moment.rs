@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The clock since the start of the machine is read in steps of this many milliseconds.
 const STEP_MS: i64 = 10;
 
-/// See the module.
+/// A point in time, told by each clock that there is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
     /// Which run of the machine; empty if that cannot be told.

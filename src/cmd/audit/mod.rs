@@ -8,7 +8,7 @@ pub(crate) mod stats;
 use crate::cli::{AuditArgs, AuditCommand, Layers, LogArgs, LogFilter, PolicySource};
 use crate::output::{ERROR, Failure, Outcome};
 use crate::source;
-use bouncer_audit::{self, Audit, Finding, Link};
+use bouncer_audit::{self, Audit, Link, Remark};
 use bouncer_compiler::diagnostic::escape;
 use filter::Filter;
 use lines::Line;
@@ -168,9 +168,9 @@ fn verify(log: &Path, anchors: &[String], json: bool) -> Outcome {
         writeln!(stdout, "{}", text.unwrap_or_default())?;
         return Ok(code);
     }
-    let place = |finding: &Finding| {
-        let file = escape(&finding.file.display().to_string());
-        match finding.line {
+    let place = |remark: &Remark| {
+        let file = escape(&remark.file.display().to_string());
+        match remark.line {
             0 => file,
             line => format!("{file}:{line}"),
         }

@@ -58,5 +58,6 @@ pub(super) fn decide<'a>(
     decision.outer = (call.tool != this.call.tool).then_some(this.call.tool);
     decision.param = &culprit.param;
     decision.value = &culprit.value;
+    decision.forgotten = provenance.dropped();
     decision
 }

@@ -21,6 +21,7 @@ mod link;
 mod pins;
 mod policy;
 mod raised;
+mod reason;
 mod record;
 mod rows;
 mod scratch;
@@ -232,16 +233,13 @@ impl Gate {
         if conversation.generation != self.generation() {
             conversation.follow(&self.policy, &self.pins, now_ms);
         }
-        let forgotten = conversation.provenance().dropped();
         let this = CallAttempt {
             call: *call,
             outer: None,
             attempt,
             now_ms,
         };
-        let mut decision = decide::decide(&self.policy, &self.pins, conversation, &this);
-        decision.forgotten = forgotten;
-        decision
+        decide::decide(&self.policy, &self.pins, conversation, &this)
     }
 
     /// Records what a call returned, before the agent sees it: the `result` member of

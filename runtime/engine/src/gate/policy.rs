@@ -105,3 +105,62 @@ impl Policy {
         tool::labels_by_name(self.plan.tables(), self.heuristics()?, server, name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::{Attempt, Call, Gate};
+    use bouncer_plan::Verdict;
+    use bouncer_plan::format::{self, Header, Meta, PathNode, Section, SectionEntry};
+
+    /// The smallest plan there is: it objects to nothing.
+    fn smallest() -> Plan {
+        // Both places of the defaults are nowhere; so is the path of the trie's only node.
+        let mut meta = [0_u8; size_of::<Meta>()];
+        meta[40..44].fill(0xff);
+        meta[52..56].fill(0xff);
+        let mut node = [0_u8; size_of::<PathNode>()];
+        node[8..12].fill(0xff);
+        let start = size_of::<Header>() + Section::ALL.len() * size_of::<SectionEntry>();
+        let length = start + meta.len() + node.len();
+        let mut bytes = format::MAGIC.to_vec();
+        let sections = Section::ALL.len() as u32;
+        for word in [format::VERSION, format::ENDIAN, sections, 0] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend((length as u64).to_le_bytes());
+        bytes.extend([0; 32]);
+        let mut at = start as u64;
+        for section in Section::ALL {
+            let length = match section {
+                Section::Meta => meta.len(),
+                Section::PathNodes => node.len(),
+                _ => 0,
+            };
+            bytes.extend((section as u64).to_le_bytes());
+            bytes.extend(at.to_le_bytes());
+            bytes.extend((length as u64).to_le_bytes());
+            at += length as u64;
+        }
+        bytes.extend(meta);
+        bytes.extend(node);
+        let digest = bouncer_plan::digest_of(&bytes);
+        let place = size_of::<Header>() - digest.len();
+        bytes[place..place + digest.len()].copy_from_slice(&digest);
+        Plan::load(bytes).unwrap()
+    }
+
+    #[test]
+    fn without_its_heuristics_a_plan_allows_nothing() {
+        let mut gate = Gate::new(smallest());
+        let call = Call::hypothetical(None, "x", None);
+        let verdict = |gate: &Gate| {
+            let mut conversation = gate.conversation();
+            let decision = gate.decide(&mut conversation, &call, Attempt::First, 0);
+            (decision.verdict(), decision.code())
+        };
+        assert_eq!(verdict(&gate), (Verdict::Allow, "default"));
+        gate.policy.derived = Err(Corrupt);
+        assert_eq!(verdict(&gate), (Verdict::Deny, "internal"));
+    }
+}

@@ -325,10 +325,8 @@ impl<'a> Walk<'_, '_, 'a> {
         let (step, active) = match key {
             Some(key) => {
                 let (start, end) = self.span(&key);
-                (
-                    Step::Key(start, end, key.is_escaped()),
-                    frame.own_end as usize,
-                )
+                let step = Step::Key(start, end, key.is_escaped());
+                (step, frame.own_end as usize)
             }
             None => {
                 let before = self.scratch.active.len();
@@ -339,138 +337,123 @@ impl<'a> Walk<'_, '_, 'a> {
                 (Step::Index(frame.index), before)
             }
         };
-        let (sink, top) = match self.sinks {
-            None => (NO_SINK, (0, 0)),
-            Some(sinks) => {
-                let top = match step {
-                    Step::Key(start, end, _) if self.scratch.frames.len() == 1 => (start, end),
-                    _ => frame.top,
-                };
-                let sink = if frame.sink != NO_SINK {
-                    frame.sink
-                } else {
-                    sinks.matching(self.tables, self.arguments, &self.scratch.frames, step)?
-                };
-                (sink, top)
-            }
-        };
+        let (sink, top) = self.sink_at(&frame, step)?;
         let (kind, text) = match event {
             Event::ObjectStart => return Ok(self.open(false, active, step, sink, top, evaluator)?),
             Event::ArrayStart => return Ok(self.open(true, active, step, sink, top, evaluator)?),
             Event::String(text) => (Kind::String, LeafText::Json(text)),
             Event::Number(text) => (Kind::Number, LeafText::Plain(text)),
-            Event::Bool(value) => (
-                Kind::Bool,
-                LeafText::Plain(if value { "true" } else { "false" }),
-            ),
+            Event::Bool(true) => (Kind::Bool, LeafText::Plain("true")),
+            Event::Bool(false) => (Kind::Bool, LeafText::Plain("false")),
             Event::Null => (Kind::Null, LeafText::Plain("null")),
             Event::Key(_) | Event::ObjectEnd | Event::ArrayEnd => return Err(WalkError::Corrupt),
         };
         if self.sinks.is_some() {
-            let leaf = match (&event, &text) {
-                (Event::String(text), _) => {
-                    let (start, end) = self.span(text);
-                    Leaf {
-                        kind: LeafKind::String {
-                            escaped: text.is_escaped(),
-                            shapeless: false,
-                        },
-                        start,
-                        end,
-                        sink,
-                        top,
-                    }
-                }
-                (Event::Number(number), _) => {
-                    let start = number.as_ptr() as usize - self.arguments.as_ptr() as usize;
-                    let (start, end) = (start as u32, (start + number.len()) as u32);
-                    Leaf {
-                        kind: LeafKind::Other,
-                        start,
-                        end,
-                        sink,
-                        top,
-                    }
-                }
-                (Event::Bool(true), _) => Leaf {
-                    kind: LeafKind::True,
-                    start: 0,
-                    end: 0,
-                    sink,
-                    top,
-                },
-                (Event::Bool(false), _) => Leaf {
-                    kind: LeafKind::False,
-                    start: 0,
-                    end: 0,
-                    sink,
-                    top,
-                },
-                _ => Leaf {
-                    kind: LeafKind::Null,
-                    start: 0,
-                    end: 0,
-                    sink,
-                    top,
-                },
-            };
-            self.scratch.leaves.push(leaf);
+            self.list_leaf(&event, sink, top);
         }
-        let end = self.scratch.active.len();
-        if end > active {
+        if self.scratch.active.len() > active {
             evaluator.begin_leaf(kind, &text);
-            // Decoding once is enough.
-            if let Some(Leaf {
-                kind:
-                    LeafKind::String {
-                        escaped: true,
-                        shapeless,
-                    },
-                sink: NO_SINK,
-                ..
-            }) = self.scratch.leaves.last_mut()
-                && kind == Kind::String
-            {
-                *shapeless = !address::is_destination_shaped(&evaluator.scratch.raw);
+            if kind == Kind::String {
+                self.note_shape(&evaluator.scratch.raw);
             }
-            if end - active == 1 {
-                let Some(&entry) = self.scratch.active.last() else {
-                    return Err(WalkError::Corrupt);
-                };
-                let path = self.path_of(entry)?;
-                if path != NONE {
-                    evaluator.leaf(path, is_unfit(entry))?;
-                }
-                self.scratch.active.truncate(active);
-                return Ok(());
-            }
-            for position in active..end {
-                let Some(&entry) = self.scratch.active.get(position) else {
-                    return Err(WalkError::Corrupt);
-                };
-                let path = self.path_of(entry)?;
-                if path == NONE {
-                    continue;
-                }
-                // A leaf that stands on one path in two ways counts once, and as
-                // reached through an object if either way leads through one.
-                let mut through = is_unfit(entry);
-                let mut counted = false;
-                for other in active..end {
-                    let Some(&twin) = self.scratch.active.get(other) else {
-                        return Err(WalkError::Corrupt);
-                    };
-                    if other != position && self.path_of(twin)? == path {
-                        through |= is_unfit(twin);
-                        counted |= other < position;
-                    }
-                }
-                if !counted {
-                    evaluator.leaf(path, through)?;
-                }
-            }
+            self.test_leaf(active, evaluator)?;
         }
         self.scratch.active.truncate(active);
+        Ok(())
+    }
+
+    /// The sink that a value lies in, and the raw text of the top-level argument it lies in.
+    fn sink_at(&self, frame: &Frame, step: Step) -> Result<(u32, (u32, u32)), Corrupt> {
+        let Some(sinks) = self.sinks else {
+            return Ok((NO_SINK, (0, 0)));
+        };
+        let top = match step {
+            Step::Key(start, end, _) if self.scratch.frames.len() == 1 => (start, end),
+            _ => frame.top,
+        };
+        let sink = if frame.sink != NO_SINK {
+            frame.sink
+        } else {
+            sinks.matching(self.tables, self.arguments, &self.scratch.frames, step)?
+        };
+        Ok((sink, top))
+    }
+
+    /// Lists a scalar for the sink gate.
+    fn list_leaf(&mut self, event: &Event<'a>, sink: u32, top: (u32, u32)) {
+        let (kind, (start, end)) = match event {
+            Event::String(text) => {
+                let kind = LeafKind::String {
+                    escaped: text.is_escaped(),
+                    shapeless: false,
+                };
+                (kind, self.span(text))
+            }
+            Event::Number(number) => {
+                let start = number.as_ptr() as usize - self.arguments.as_ptr() as usize;
+                let span = (start as u32, (start + number.len()) as u32);
+                (LeafKind::Other, span)
+            }
+            Event::Bool(true) => (LeafKind::True, (0, 0)),
+            Event::Bool(false) => (LeafKind::False, (0, 0)),
+            _ => (LeafKind::Null, (0, 0)),
+        };
+        self.scratch.leaves.push(Leaf {
+            kind,
+            start,
+            end,
+            sink,
+            top,
+        });
+    }
+
+    /// Notes of the latest leaf that it does not look like a destination, if it has escapes
+    /// and lies in no declared sink: it was decoded here, and decoding once is enough.
+    fn note_shape(&mut self, decoded: &str) {
+        if let Some(Leaf {
+            kind:
+                LeafKind::String {
+                    escaped: true,
+                    shapeless,
+                },
+            sink: NO_SINK,
+            ..
+        }) = self.scratch.leaves.last_mut()
+        {
+            *shapeless = !address::is_destination_shaped(decoded);
+        }
+    }
+
+    /// Has the leaf tested on each path that it stands on: those of the positions from
+    /// `active` on, of which there is one at least.
+    fn test_leaf(&self, active: usize, evaluator: &mut Evaluator<'_, '_>) -> Result<(), Corrupt> {
+        let positions = self.scratch.active.get(active..).ok_or(Corrupt)?;
+        if let [entry] = *positions {
+            let path = self.path_of(entry)?;
+            if path != NONE {
+                evaluator.leaf(path, is_unfit(entry))?;
+            }
+            return Ok(());
+        }
+        for (position, &entry) in positions.iter().enumerate() {
+            let path = self.path_of(entry)?;
+            if path == NONE {
+                continue;
+            }
+            // A leaf that stands on one path in two ways counts once, and as
+            // reached through an object if either way leads through one.
+            let mut through = is_unfit(entry);
+            let mut counted = false;
+            for (other, &twin) in positions.iter().enumerate() {
+                if other != position && self.path_of(twin)? == path {
+                    through |= is_unfit(twin);
+                    counted |= other < position;
+                }
+            }
+            if !counted {
+                evaluator.leaf(path, through)?;
+            }
+        }
         Ok(())
     }
 }

@@ -25,7 +25,7 @@ const ALL: u32 = 2;
 const NONE: u32 = 3;
 const EMPTY: Slot = [0, u16::MAX, u16::MAX];
 
-/// See the module.
+/// From hashes to lists of at most [`FULL`] numbers each. A full list may lack some.
 pub(super) struct Lists {
     tables: Box<[Table]>,
     bits: u32,

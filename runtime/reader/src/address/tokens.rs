@@ -391,54 +391,72 @@ fn word(word: &str, each: Emit<'_>) {
     if word.len() < 4 || word.bytes().all(|b| b.is_ascii_alphabetic()) {
         return;
     }
-    // `see:https://…`, `href=https://…`: the scheme begins behind what is no letter.
     if let Some(colon) = word.find("://") {
-        let scheme = word
-            .get(..colon)
+        with_scheme(word, colon, each);
+    } else if !without_scheme(word, each) {
+        return;
+    }
+    ip_v6(word, each);
+    name_or_id(word, each);
+}
+
+/// The tokens of a word with `://` at `colon`: the URL, its host, and the path of a file.
+fn with_scheme(word: &str, colon: usize, each: Emit<'_>) {
+    // `see:https://…`, `href=https://…`: the scheme begins behind what is no letter.
+    let scheme = word
+        .get(..colon)
+        .unwrap_or("")
+        .rfind(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '+' | '-' | '.'))
+        .map_or(0, |at| {
+            at + word
+                .get(at..)
+                .and_then(|rest| rest.chars().next())
+                .map_or(1, char::len_utf8)
+        });
+    let url = word.get(scheme..).unwrap_or("");
+    if let Some(end) = scheme_end(url).filter(|&end| end < url.len()) {
+        each(TokenKind::Url, url);
+        let authority = url
+            .get(end..)
             .unwrap_or("")
-            .rfind(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '+' | '-' | '.'))
-            .map_or(0, |at| {
-                at + word
-                    .get(at..)
-                    .and_then(|rest| rest.chars().next())
-                    .map_or(1, char::len_utf8)
-            });
-        let url = word.get(scheme..).unwrap_or("");
-        if let Some(end) = scheme_end(url).filter(|&end| end < url.len()) {
-            each(TokenKind::Url, url);
-            let authority = url
-                .get(end..)
-                .unwrap_or("")
-                .split(['/', '?', '#'])
-                .next()
-                .unwrap_or("");
-            let host = authority.rsplit('@').next().unwrap_or("");
-            match host.strip_prefix('[').and_then(|host| host.split_once(']')) {
-                Some((address, _)) => each(TokenKind::Ip, address),
-                None => host_token(host, true, each),
-            }
-        }
-        if let Some(file) = url.strip_prefix("file://") {
-            path(file, each);
-        }
-    } else {
-        let bare = word.strip_prefix("mailto:").unwrap_or(word);
-        // `//host/path`, as pages link: whatever scheme the reader has.
-        let network = bare.split_once("//").map(|(_, network)| network);
-        let host = network
-            .unwrap_or(bare)
-            .split(['/', '?', '#', '=', '&', '[', ']'])
+            .split(['/', '?', '#'])
             .next()
             .unwrap_or("");
-        if !host.contains('@') {
-            host_token(host, network.is_some(), each);
+        let host = authority.rsplit('@').next().unwrap_or("");
+        match host.strip_prefix('[').and_then(|host| host.split_once(']')) {
+            Some((address, _)) => each(TokenKind::Ip, address),
+            None => host_token(host, true, each),
         }
-        if bare.len() < word.len() {
-            return;
-        }
-        // `--out=/srv/x`, `host:/srv/x`
-        path(word.rsplit(['=', ':']).next().unwrap_or(""), each);
     }
+    if let Some(file) = url.strip_prefix("file://") {
+        path(file, each);
+    }
+}
+
+/// The host and the path in a word without a scheme; `false`: the word is nothing else, an
+/// address behind `mailto:`.
+fn without_scheme(word: &str, each: Emit<'_>) -> bool {
+    let bare = word.strip_prefix("mailto:").unwrap_or(word);
+    // `//host/path`, as pages link: whatever scheme the reader has.
+    let network = bare.split_once("//").map(|(_, network)| network);
+    let host = network
+        .unwrap_or(bare)
+        .split(['/', '?', '#', '=', '&', '[', ']'])
+        .next()
+        .unwrap_or("");
+    if !host.contains('@') {
+        host_token(host, network.is_some(), each);
+    }
+    if bare.len() < word.len() {
+        return false;
+    }
+    // `--out=/srv/x`, `host:/srv/x`
+    path(word.rsplit(['=', ':']).next().unwrap_or(""), each);
+    true
+}
+
+/// An IPv6 address, bare or in brackets.
+fn ip_v6(word: &str, each: Emit<'_>) {
     if word.contains("::") || word.bytes().filter(|&b| b == b':').count() == 7 {
         let address = word.trim_matches(['[', ']']);
         if address
@@ -448,6 +466,10 @@ fn word(word: &str, each: Emit<'_>) {
             each(TokenKind::Ip, address);
         }
     }
+}
+
+/// A handle, a channel, a repository, and what looks like an id.
+fn name_or_id(word: &str, each: Emit<'_>) {
     let is_name = |text: &str| {
         text.bytes()
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
