@@ -38,7 +38,7 @@ pub struct Cli<C: Subcommand = Command> {
 /// The one command that starts anew for every tool an agent uses. Its words are told from
 /// each other in a fraction of the time that all commands' take.
 #[derive(Debug, Subcommand)]
-pub enum Often {
+pub enum HookOnly {
     /// As [`Command::Hook`]
     Hook(HookArgs),
 }

@@ -2,7 +2,6 @@
 //! subcommand.
 
 mod cli;
-mod clients;
 mod cmd;
 mod output;
 mod progress;
@@ -11,7 +10,7 @@ mod source;
 mod ui;
 
 use clap::{CommandFactory, Parser};
-use cli::{Cli, Command, Often};
+use cli::{Cli, Command, HookOnly};
 use std::process::ExitCode;
 
 /// Help and errors always come from the whole command line's parser.
@@ -19,9 +18,9 @@ fn parse() -> Result<Cli, clap::Error> {
     if std::env::args_os()
         .nth(1)
         .is_some_and(|name| name == "hook")
-        && let Ok(cli) = Cli::<Often>::try_parse()
+        && let Ok(cli) = Cli::<HookOnly>::try_parse()
     {
-        let Often::Hook(args) = cli.command;
+        let HookOnly::Hook(args) = cli.command;
         return Ok(Cli {
             color: cli.color,
             command: Command::Hook(args),

@@ -45,6 +45,11 @@ impl From<LoadError> for Failure {
 }
 
 impl Failure {
+    /// A failure that says all in its own words.
+    pub fn of(error: impl std::fmt::Display) -> Self {
+        Self::Message(error.to_string())
+    }
+
     /// A failure about a file.
     pub fn file(what: &str, path: &Path, error: &dyn std::fmt::Display) -> Self {
         Self::Message(format!("cannot {what} `{}`: {error}", path.display()))

@@ -1,8 +1,8 @@
 //! The command line of what brings bouncer to where agents are.
 
 use super::{BudgetOptions, PolicySource};
-use crate::clients::Client;
 use bouncer_hook::agents::{self, Agent};
+use bouncer_setup::clients::Client;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub struct InitArgs {
     #[arg(long, value_name = "CONFIG")]
     pub config: Vec<PathBuf>,
     /// Only the files of this client
-    #[arg(long, value_name = "CLIENT", conflicts_with = "config")]
+    #[arg(long, value_name = "CLIENT", conflicts_with = "config", value_parser = clients_by_name())]
     pub client: Option<Client>,
     /// Only this server; may be given more than once
     #[arg(long, value_name = "NAME")]
@@ -58,7 +58,7 @@ pub struct UninstallArgs {
     #[arg(long, value_name = "CONFIG")]
     pub config: Vec<PathBuf>,
     /// Only the files of this client
-    #[arg(long, value_name = "CLIENT", conflicts_with = "config")]
+    #[arg(long, value_name = "CLIENT", conflicts_with = "config", value_parser = clients_by_name())]
     pub client: Option<Client>,
     /// Only this server; may be given more than once
     #[arg(long, value_name = "NAME")]
@@ -88,6 +88,13 @@ pub struct HookArgs {
     pub store: Option<PathBuf>,
     #[command(flatten)]
     pub budgets: BudgetOptions,
+}
+
+/// Whose configurations are known.
+fn clients_by_name() -> impl TypedValueParser<Value = Client> {
+    let values = Client::ALL.map(|client| PossibleValue::new(client.key()).help(client.about()));
+    PossibleValuesParser::new(values)
+        .try_map(|name| Client::by_key(&name).ok_or("it is not the name of a client"))
 }
 
 /// Whose hooks are spoken.

@@ -44,7 +44,7 @@ pub enum SyncWhen {
 }
 
 /// A number of bytes, with K, M or G for powers of 1024.
-fn size(text: &str) -> Result<u64, String> {
+fn size(text: &str) -> Result<u64, &'static str> {
     let upper = text.trim().to_ascii_uppercase();
     let upper = upper.strip_suffix('B').unwrap_or(&upper);
     let (digits, shift) = match upper.chars().last() {
@@ -57,8 +57,8 @@ fn size(text: &str) -> Result<u64, String> {
     let bytes = number.and_then(|number| number.checked_mul(1 << shift));
     match bytes {
         Some(bytes) if bytes >= 4096 => Ok(bytes),
-        Some(_) => Err("less than 4K: every line would get a file of its own".to_owned()),
-        None => Err("write a size such as 64K, 100M or 1G".to_owned()),
+        Some(_) => Err("less than 4K: every line would get a file of its own"),
+        None => Err("write a size such as 64K, 100M or 1G"),
     }
 }
 

@@ -92,8 +92,9 @@ fn recorded(
         if line.trim().is_empty() {
             continue;
         }
-        let fail =
-            |why: &str| Failure::Message(format!("`{}`, line {number}: {why}", path.display()));
+        let fail = |why: &dyn std::fmt::Display| {
+            Failure::Message(format!("`{}`, line {number}: {why}", path.display()))
+        };
         let (line, raw) = trace::parse(line).map_err(|why| fail(&why))?;
         let line = line.hear(gate, conversation).map_err(|why| fail(&why))?;
         if let Some(Line::Call {
@@ -124,10 +125,39 @@ struct Figures {
     /// Nanoseconds that reading the clock takes.
     timer: u64,
     per_second: f64,
-    /// Heap allocations over one pass of all calls.
-    allocations: u64,
+    /// What one pass of all calls allocates, where that is counted.
+    allocations: Option<Allocations>,
+}
+
+/// Heap allocations over one pass of all calls.
+#[derive(Clone, Copy)]
+struct Allocations {
+    count: u64,
     /// Calls that allocate.
-    allocating: usize,
+    calls: usize,
+}
+
+impl Allocations {
+    /// Only a build for it counts: the counter takes the place of the allocator.
+    #[cfg(feature = "count-allocations")]
+    fn count(calls: &[Sample], mut decide: impl FnMut(&Sample)) -> Option<Self> {
+        let mut all = Self { count: 0, calls: 0 };
+        for call in calls {
+            let counted = allocation_counter::measure(|| decide(call));
+            all.count += counted.count_total;
+            all.calls += usize::from(counted.count_total > 0);
+        }
+        Some(all)
+    }
+
+    #[cfg(not(feature = "count-allocations"))]
+    fn count(_: &[Sample], _: impl FnMut(&Sample)) -> Option<Self> {
+        None
+    }
+
+    fn each(self, calls: usize) -> f64 {
+        self.count as f64 / calls as f64
+    }
 }
 
 /// Judges the calls over and over. None of it counts against budgets.
@@ -145,14 +175,9 @@ fn measure(gate: &Gate, conversation: &mut Conversation, calls: &[Sample]) -> Fi
         }
     }
     // Room was made for every call above, so what allocates now always does.
-    let (mut allocations, mut allocating) = (0, 0);
-    for call in calls {
-        let counted = allocation_counter::measure(|| {
-            decide(call);
-        });
-        allocations += counted.count_total;
-        allocating += usize::from(counted.count_total > 0);
-    }
+    let allocations = Allocations::count(calls, |call| {
+        decide(call);
+    });
     let start = Instant::now();
     let mut decisions = 0_usize;
     while start.elapsed() < SPAN {
@@ -190,7 +215,6 @@ fn measure(gate: &Gate, conversation: &mut Conversation, calls: &[Sample]) -> Fi
         timer,
         per_second,
         allocations,
-        allocating,
     }
 }
 
@@ -218,8 +242,8 @@ impl Figures {
             "p999_ns": self.percentile(0.999),
             "timer_ns": self.timer,
             "decisions_per_second": self.per_second.round(),
-            "allocations_per_decision": self.allocations as f64 / self.calls as f64,
-            "allocating_calls": self.allocating,
+            "allocations_per_decision": self.allocations.map(|counted| counted.each(self.calls)),
+            "allocating_calls": self.allocations.map(|counted| counted.calls),
         })
     }
 
@@ -251,13 +275,19 @@ impl Figures {
             "throughput   {:.0} decisions a second on one thread",
             self.per_second
         )?;
-        writeln!(
-            out,
-            "allocations  {:.2} a decision ({} of {} calls allocate)",
-            self.allocations as f64 / self.calls as f64,
-            self.allocating,
-            self.calls
-        )
+        match self.allocations {
+            Some(counted) => writeln!(
+                out,
+                "allocations  {:.2} a decision ({} of {} calls allocate)",
+                counted.each(self.calls),
+                counted.calls,
+                self.calls
+            ),
+            None => writeln!(
+                out,
+                "allocations  not counted: this bouncer was built without `--features count-allocations`"
+            ),
+        }
     }
 }
 

@@ -1,12 +1,11 @@
 //! Finds out how to reach an upstream server: from an MCP client's configuration, or
 //! from a command line.
 
-use super::gateway::expand;
-use super::init::server_command;
-use crate::clients::remote::Remote;
-use crate::clients::{Document, Kind};
+use super::endpoint::{EndpointError, expand, server_command};
 use bouncer_compiler::diagnostic::escape;
 use bouncer_proxy::{Endpoint, HttpServer, ServerCommand};
+use bouncer_setup::clients::remote::Remote;
+use bouncer_setup::clients::{Document, Kind};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -56,23 +55,20 @@ impl Upstream {
     ///
     /// # Errors
     /// What is wrong with the configuration or the command line, and where.
-    pub fn endpoint(&self) -> Result<Endpoint, String> {
+    pub fn endpoint(&self) -> Result<Endpoint, EndpointError> {
         match self {
             Self::Launch { command, .. } => Ok(Endpoint::Command(command.clone())),
             Self::Remote { remote, .. } => at_url(remote),
             Self::Variable(name) => {
-                let shown = escape(name);
-                let text = std::env::var(name).map_err(|_| {
-                    format!("there is no variable `{shown}`, or it is not UTF-8: `bouncer init` writes it into the entry's `env`")
-                })?;
+                let text =
+                    std::env::var(name).map_err(|_| EndpointError::NoVariable(name.clone()))?;
                 Remote::parse(&text)
+                    .map_err(EndpointError::from)
                     .and_then(|remote| at_url(&remote))
-                    .map_err(|why| format!("the variable `{shown}`: {why}"))
+                    .map_err(|why| EndpointError::Variable(name.clone(), Box::new(why)))
             }
             Self::Command(words) => {
-                let (program, args) = words
-                    .split_first()
-                    .ok_or("no server is named: give its command behind `--`, or `--config` and `--upstream-name`")?;
+                let (program, args) = words.split_first().ok_or(EndpointError::NothingNamed)?;
                 Ok(Endpoint::Command(ServerCommand {
                     program: program.clone(),
                     args: args.to_vec(),
@@ -80,11 +76,9 @@ impl Upstream {
                 }))
             }
             Self::Entry { config, name } => {
-                let shown = config.display();
                 let text = std::fs::read_to_string(config)
-                    .map_err(|error| format!("cannot read `{shown}`: {error}"))?;
-                entry(config, &text, name, config.parent())
-                    .map_err(|why| format!("`{shown}`: {why}"))
+                    .map_err(|error| EndpointError::File(config.clone(), error))?;
+                entry(config, &text, name, config.parent()).map_err(|why| why.at(config.display()))
             }
         }
     }
@@ -102,13 +96,13 @@ impl Upstream {
 }
 
 /// With variables of the environment in the place of `${NAME}`.
-fn at_url(remote: &Remote) -> Result<Endpoint, String> {
+fn at_url(remote: &Remote) -> Result<Endpoint, EndpointError> {
     let look_up = |name: &str| std::env::var_os(name);
     let filled = |text: &str, what: &str| {
-        let text = expand(text, &look_up).map_err(|why| format!("`{what}`: {why}"))?;
+        let text = expand(text, &look_up).map_err(|why| why.at(what))?;
         // Without the value: it may be a secret.
         text.into_string()
-            .map_err(|_| format!("`{what}` is not UTF-8"))
+            .map_err(|_| EndpointError::NotUtf8(what.to_owned()))
     };
     let headers = remote
         .headers
@@ -117,26 +111,29 @@ fn at_url(remote: &Remote) -> Result<Endpoint, String> {
             let value = filled(value, &format!("headers.{}", escape(name)))?;
             Ok((name.clone(), value))
         })
-        .collect::<Result<Vec<_>, String>>()?;
+        .collect::<Result<Vec<_>, EndpointError>>()?;
     let url = filled(&remote.url, "url")?;
-    HttpServer::new(&url, &headers).map(Endpoint::Url)
+    HttpServer::new(&url, &headers)
+        .map(Endpoint::Url)
+        .map_err(|why| EndpointError::Url(why.to_string()))
 }
 
-fn entry(path: &Path, text: &str, name: &str, base: Option<&Path>) -> Result<Endpoint, String> {
+fn entry(
+    path: &Path,
+    text: &str,
+    name: &str,
+    base: Option<&Path>,
+) -> Result<Endpoint, EndpointError> {
     let entries = Document::parse(path, text)?.entries();
     let entry = entries
         .iter()
         .find(|entry| entry.name == name)
-        .ok_or_else(|| {
-            let names: Vec<String> = entries
-                .iter()
-                .map(|entry| format!("`{}`", escape(&entry.name)))
-                .collect();
-            if names.is_empty() {
-                return "it has no servers: there is no `mcpServers`, `servers`, `context_servers` or `mcp_servers`"
-                    .to_owned();
+        .ok_or_else(|| match entries.is_empty() {
+            true => EndpointError::NoneListed,
+            false => {
+                let names = entries.iter().map(|entry| entry.name.clone());
+                EndpointError::NotListed(name.to_owned(), names.collect())
             }
-            format!("it has no server `{name}`; it has: {}", names.join(", "))
         })?;
     let place = escape(&entry.place()).to_string();
     match &entry.kind {
@@ -147,11 +144,11 @@ fn entry(path: &Path, text: &str, name: &str, base: Option<&Path>) -> Result<End
                 .map(|cwd| base.unwrap_or_else(|| Path::new("")).join(cwd));
             Ok(Endpoint::Command(command))
         }
-        Kind::Bouncer { .. } => Err(format!("`{place}` starts bouncer itself")),
+        Kind::Bouncer { .. } => Err(EndpointError::Ourselves.at(place)),
         Kind::Remote(remote) | Kind::Fronted { remote, .. } => {
-            at_url(remote).map_err(|why| format!("`{place}`: {why}"))
+            at_url(remote).map_err(|why| why.at(place))
         }
-        Kind::Other(why) => Err(format!("`{place}`: {why}")),
+        Kind::Other(why) => Err(EndpointError::Config(why.clone()).at(place)),
     }
 }
 
@@ -161,9 +158,10 @@ mod tests {
 
     fn command(text: &str) -> Result<ServerCommand, String> {
         let file = Path::new("/etc/mcp/client.json");
-        match entry(file, text, "fs", file.parent())? {
-            Endpoint::Command(command) => Ok(command),
-            Endpoint::Url(_) => Err("reached over HTTP".to_owned()),
+        match entry(file, text, "fs", file.parent()) {
+            Ok(Endpoint::Command(command)) => Ok(command),
+            Ok(Endpoint::Url(_)) => Err("reached over HTTP".to_owned()),
+            Err(error) => Err(error.to_string()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! `bouncer gateway`: one checkpoint in front of all servers that the policy names.
 
+use super::endpoint::{EndpointError, expand};
 use super::run::{OBSERVING, audit_log, desk, kept, metrics, note, shared_budgets};
 use super::{page, reload};
 use crate::cli::{GatewayArgs, ListenArgs, PolicySource};
@@ -23,8 +24,6 @@ use std::time::Duration;
 const VARIABLES: [&str; 2] = ["BOUNCER_CONFIG", "BORDER_PATROL_CONFIG"];
 /// Files that are looked for in the current directory.
 const FILES: [&str; 2] = ["bouncer.yaml", "border-patrol.yaml"];
-/// Cannot happen to a plan that was loaded.
-const CORRUPT: &str = "the plan's tables contradict themselves";
 
 /// Runs the command.
 pub fn command(args: GatewayArgs) -> Outcome {
@@ -32,7 +31,7 @@ pub fn command(args: GatewayArgs) -> Outcome {
     let plan = source::plan(&policy)?;
     let base = policy.plan.as_ref().or_else(|| policy.policy.first());
     let base = base.and_then(|file| file.parent()).unwrap_or(Path::new(""));
-    let servers = servers(&plan, base, &|name| std::env::var_os(name)).map_err(Failure::Message)?;
+    let servers = servers(&plan, base, &|name| std::env::var_os(name)).map_err(Failure::of)?;
     let guard = args.guard;
     let lock = guard.tools.as_deref().map(source::lock).transpose()?;
     let changes = reload::watch(&policy, guard.tools.as_deref(), &plan);
@@ -265,16 +264,18 @@ fn servers(
     plan: &Plan,
     base: &Path,
     look_up: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<Vec<(String, Endpoint)>, String> {
+) -> Result<Vec<(String, Endpoint)>, EndpointError> {
     let tables = plan.tables();
     if tables.servers.is_empty() {
-        return Err("the policy names no servers: add `servers:`, a mapping of names to `{command: ..., args: [...]}`".to_owned());
+        return Err(EndpointError::NoServers);
     }
     let mut out = Vec::new();
     for entry in tables.servers {
-        let name = tables.text(&entry.name).map_err(|_| CORRUPT)?;
+        let name = tables
+            .text(&entry.name)
+            .map_err(|_| EndpointError::Corrupt)?;
         let endpoint = server(tables, entry, base, look_up)
-            .map_err(|why| format!("server `{}`: {why}", escape(name)))?;
+            .map_err(|why| EndpointError::Server(name.to_owned(), Box::new(why)))?;
         out.push((name.to_owned(), endpoint));
     }
     Ok(out)
@@ -285,20 +286,22 @@ fn server(
     entry: &ServerEntry,
     base: &Path,
     look_up: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<Endpoint, String> {
-    let json = tables.text(&entry.json).map_err(|_| CORRUPT)?;
-    let options: Value = serde_json::from_str(json).map_err(|error| error.to_string())?;
-    let text = |value: &Value, key: &str| -> Result<OsString, String> {
+) -> Result<Endpoint, EndpointError> {
+    let json = tables
+        .text(&entry.json)
+        .map_err(|_| EndpointError::Corrupt)?;
+    let options: Value = serde_json::from_str(json).map_err(EndpointError::Record)?;
+    let text = |value: &Value, key: &str| -> Result<OsString, EndpointError> {
         let text = value
             .as_str()
-            .ok_or_else(|| format!("`{key}` is not a text"))?;
-        expand(text, look_up).map_err(|why| format!("`{key}`: {why}"))
+            .ok_or_else(|| EndpointError::NotText(key.to_owned()))?;
+        expand(text, look_up).map_err(|why| why.at(key))
     };
     let get = |key: &str| options.get(key).filter(|value| !value.is_null());
     if let Some(url) = get("url") {
-        let plain = |value: &Value, key: &str| -> Result<String, String> {
+        let plain = |value: &Value, key: &str| -> Result<String, EndpointError> {
             // Without the value: it may be a secret.
-            let not_text = |_| format!("`{key}` is not a text");
+            let not_text = |_| EndpointError::NotText(key.to_owned());
             text(value, key)?.into_string().map_err(not_text)
         };
         let headers = pairs(get("headers"), "headers")?;
@@ -308,10 +311,12 @@ fn server(
                 let value = plain(value, &format!("headers.{name}"))?;
                 Ok((name.to_owned(), value))
             })
-            .collect::<Result<Vec<_>, String>>()?;
-        return HttpServer::new(&plain(url, "url")?, &headers).map(Endpoint::Url);
+            .collect::<Result<Vec<_>, EndpointError>>()?;
+        return HttpServer::new(&plain(url, "url")?, &headers)
+            .map(Endpoint::Url)
+            .map_err(|why| EndpointError::Url(why.to_string()));
     }
-    let program = text(get("command").ok_or("it has no `command`")?, "command")?;
+    let program = text(get("command").ok_or(EndpointError::NoCommand)?, "command")?;
     let args = get("args").and_then(Value::as_array).into_iter().flatten();
     let args = args
         .map(|arg| text(arg, "args"))
@@ -319,7 +324,7 @@ fn server(
     let env = pairs(get("env"), "env")?
         .into_iter()
         .map(|(name, value)| Ok((OsString::from(name), text(value, &format!("env.{name}"))?)))
-        .collect::<Result<_, String>>()?;
+        .collect::<Result<_, EndpointError>>()?;
     let cwd = get("cwd").map(|cwd| text(cwd, "cwd")).transpose()?;
     Ok(Endpoint::Command(ServerCommand {
         program,
@@ -330,68 +335,15 @@ fn server(
 }
 
 /// Names and values, as the plan keeps them.
-fn pairs<'a>(list: Option<&'a Value>, key: &str) -> Result<Vec<(&'a str, &'a Value)>, String> {
+fn pairs<'a>(
+    list: Option<&'a Value>,
+    key: &str,
+) -> Result<Vec<(&'a str, &'a Value)>, EndpointError> {
     let list = list.and_then(Value::as_array).into_iter().flatten();
     list.map(|pair| {
         let name = pair.get(0).and_then(Value::as_str);
         name.zip(pair.get(1))
-            .ok_or_else(|| format!("`{key}` has an entry that is no pair"))
+            .ok_or_else(|| EndpointError::NoPair(key.to_owned()))
     })
     .collect()
-}
-
-/// Puts variables of the environment in the place of `${NAME}`. What they hold is never
-/// part of a message.
-pub(super) fn expand(
-    text: &str,
-    look_up: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<OsString, String> {
-    let mut out = OsString::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        out.push(before);
-        let (name, tail) = after
-            .split_once('}')
-            .ok_or("`${` is not closed: write `${NAME}`")?;
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        if name.is_empty() || !name.chars().all(plain) {
-            return Err(format!(
-                "`${{{}}}` does not name a variable of the environment: write `${{NAME}}`",
-                escape(name)
-            ));
-        }
-        let value = look_up(name).ok_or_else(|| {
-            format!(
-                "the variable `{name}` is not set in the environment: set it, or write its value"
-            )
-        })?;
-        out.push(value);
-        rest = tail;
-    }
-    out.push(rest);
-    Ok(out)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn variables_are_put_in_their_places() {
-        let look_up = |name: &str| (name == "A_1").then(|| OsString::from("${x}"));
-        assert_eq!(
-            expand("p${A_1}q${A_1}$r}", &look_up).unwrap(),
-            "p${x}q${x}$r}"
-        );
-        assert_eq!(expand("$A_1 $$ {}", &look_up).unwrap(), "$A_1 $$ {}");
-        for (text, named) in [
-            ("${B}", "`B`"),
-            ("${A_1", "not closed"),
-            ("${}", "${}"),
-            ("${a b}", "a b"),
-        ] {
-            let why = expand(text, &look_up).unwrap_err();
-            assert!(why.contains(named), "{why}");
-        }
-    }
 }

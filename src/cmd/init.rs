@@ -1,24 +1,23 @@
 //! `bouncer init`: puts bouncer before the servers of MCP clients' configurations.
 
-mod gateway;
 pub mod review;
 
 use super::client_config::Upstream;
-use super::pin::{self, PinOptions};
+use super::endpoint::server_command;
+use super::pin::{self, PinError, PinOptions};
 use crate::cli::{InitArgs, Layers, PolicySource};
-use crate::clients::remote::{self, Remote};
-use crate::clients::{Client, Document, Entry, Kind, Launch, Places, file};
 use crate::output::{ERROR, Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
-use bouncer_proxy::{HttpServer, ServerCommand};
-use review::{Change, Decision};
+use bouncer_proxy::HttpServer;
+use bouncer_setup::clients::remote::Remote;
+use bouncer_setup::clients::{Client, Entry, Places, file};
+use bouncer_setup::init::{self, Options, Plan};
+use bouncer_setup::{INSTEAD, clients};
+use review::Decision;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
-
-/// How the lock of a file's servers is called, after the file.
-pub const LOCK: &str = ".bouncer.lock";
 
 /// Runs the command.
 pub fn run(args: &InitArgs) -> Outcome {
@@ -28,13 +27,23 @@ pub fn run(args: &InitArgs) -> Outcome {
         Some(program) => program.clone(),
         None => this_program()?,
     };
+    let options = Options {
+        program: &program,
+        servers: &args.server,
+        gateway: args.gateway,
+        no_pin: args.no_pin,
+        policies: &args.policy,
+        plan: args.plan.as_deref(),
+        default_policy: source::DEFAULT,
+        unreachable: &unreachable,
+    };
     let mut out = anstream::stdout().lock();
     let mut plans = Vec::new();
     let mut named = args.server.clone();
     let mut failed = false;
     for (client, path) in files {
-        let title = review::title(client, &path);
-        match plan(args, &program, &path, &mut named) {
+        let title = clients::title(client, &path);
+        match init::plan(&options, &path, &mut named) {
             Ok(plan) => {
                 writeln!(out, "{title}")?;
                 for (name, says) in &plan.notes {
@@ -73,27 +82,9 @@ pub fn run(args: &InitArgs) -> Outcome {
         Decision::No => return Ok(ERROR),
     }
     for mut plan in plans {
-        failed |= !apply(args, &program, &mut plan)?;
+        failed |= !apply(args, &options, &mut plan)?;
     }
     Ok(if failed { ERROR } else { 0 })
-}
-
-/// What is to be done to one file.
-struct Plan {
-    change: Change,
-    /// The entries that will be wrapped, or replaced by the gateway.
-    wrapped: Vec<Entry>,
-    /// What is said of each entry.
-    notes: Vec<(String, String)>,
-    lock: PathBuf,
-    /// The gateway's policy, and where it goes.
-    policy: Option<(PathBuf, String)>,
-}
-
-impl Plan {
-    const fn wraps(&self) -> bool {
-        !self.wrapped.is_empty()
-    }
 }
 
 /// The files to look at.
@@ -104,7 +95,7 @@ pub fn files(
     if !named.is_empty() {
         return Ok(named.iter().map(|path| (None, path.clone())).collect());
     }
-    let places = Places::of_this_machine().map_err(Failure::Message)?;
+    let places = Places::of_this_machine().map_err(Failure::of)?;
     let found = places.found(client);
     if found.is_empty() {
         return Err(Failure::Message(
@@ -132,10 +123,16 @@ fn check_policy(args: &InitArgs) -> Result<(), Failure> {
     source::plan(&policy).map(|_| ())
 }
 
+/// Why a server cannot be reached at its URL, if so.
+fn unreachable(remote: &Remote) -> Option<String> {
+    let error = HttpServer::new(&remote.url, &remote.headers).err()?;
+    Some(error.to_string())
+}
+
 fn this_program() -> Result<String, Failure> {
     let path = std::env::current_exe()
         .map_err(|error| Failure::Message(format!("where bouncer lies is not known: {error}")))?;
-    if is_cached(&path) {
+    if init::is_cached(&path) {
         return Err(Failure::Message(format!(
             "this bouncer, `{}`, lies in a cache that may be emptied, and the client would lose its servers: \
              install it (`npm install --global`, `pip install`, `uv tool install`), or say with `--program` what to start",
@@ -151,181 +148,8 @@ fn this_program() -> Result<String, Failure> {
     })
 }
 
-/// Whether a program lies where `npx`, `uvx` and `pipx run` keep what they fetched.
-fn is_cached(program: &Path) -> bool {
-    let parts: Vec<&str> = program.iter().filter_map(|part| part.to_str()).collect();
-    let of_uv = |pair: &[&str]| matches!(pair, ["uv", inner] if inner.starts_with("archive-v"));
-    let of_pipx = |pair: &[&str]| matches!(pair, ["pipx", ".cache"] | [".cache", "pipx"]);
-    parts.contains(&"_npx") || parts.windows(2).any(|pair| of_uv(pair) || of_pipx(pair))
-}
-
-/// What to do with one file. Names that were found are taken out of `named`.
-fn plan(
-    args: &InitArgs,
-    program: &str,
-    path: &Path,
-    named: &mut Vec<String>,
-) -> Result<Plan, String> {
-    let read = file::read(path).map_err(|error| error.to_string())?;
-    let mut document = Document::parse(&read.path, &read.text)?;
-    let lock = file::beside(&read.path, LOCK);
-    let mut notes = Vec::new();
-    let mut wrapped = Vec::new();
-    for entry in document.entries() {
-        if !args.server.is_empty() {
-            if !args.server.contains(&entry.name) {
-                continue;
-            }
-            named.retain(|name| *name != entry.name);
-        }
-        let says = match &entry.kind {
-            Kind::Plain(launch) => match args.gateway.then(|| gateway::servable(launch)) {
-                Some(Err(why)) => format!("stays as it is, not guarded: {why}"),
-                Some(Ok(_)) => {
-                    wrapped.push(entry.clone());
-                    "goes behind the gateway".to_owned()
-                }
-                None => {
-                    wrapped.push(entry.clone());
-                    "will be guarded".to_owned()
-                }
-            },
-            Kind::Remote(remote) if !args.gateway && remote.unreachable.is_none() => {
-                if let Some(Err(why)) = (!remote.has_placeholders())
-                    .then(|| HttpServer::new(&remote.url, &remote.headers))
-                {
-                    format!("not guarded: {why}")
-                } else if remote.has_credentials() {
-                    wrapped.push(entry.clone());
-                    "will be guarded".to_owned()
-                } else if args.no_pin || remote.has_placeholders() {
-                    "not guarded: nothing in it proves who asks, and whether the server wants a log-in, which bouncer does not do, \
-                     is not known without asking it, which `init` only does without `--no-pin` and placeholders"
-                        .to_owned()
-                } else {
-                    wrapped.push(entry.clone());
-                    "will be guarded, if it answers without a log-in".to_owned()
-                }
-            }
-            other => standing(other),
-        };
-        notes.push((entry.name, says));
-    }
-    let mut policy = None;
-    if args.gateway {
-        wrapped = gateway::one_section(wrapped, &mut notes);
-        if !wrapped.is_empty() {
-            policy = Some(gateway::replace(
-                &mut document,
-                &wrapped,
-                program,
-                &read.path,
-                (!args.no_pin).then_some(&lock),
-            )?);
-        }
-    } else {
-        for entry in &wrapped {
-            let lock = pinnable(args, entry).then_some(lock.as_path());
-            wrap(&mut document, args, program, entry, lock)?;
-        }
-    }
-    Ok(Plan {
-        change: Change {
-            new: document.text(),
-            read,
-        },
-        wrapped,
-        notes,
-        lock,
-        policy,
-    })
-}
-
-/// What an entry that is left alone is.
-pub fn standing(kind: &Kind) -> String {
-    match kind {
-        Kind::Plain(_) => "not guarded".to_owned(),
-        Kind::Wrapped { .. } => "already guarded".to_owned(),
-        Kind::Stashed(_) => "already guarded, by an older `init`".to_owned(),
-        Kind::Bouncer { subcommand, .. } => format!("is `bouncer {}` itself", escape(subcommand)),
-        Kind::Fronted { .. } => "already guarded".to_owned(),
-        Kind::Remote(Remote {
-            unreachable: Some(why),
-            ..
-        }) => format!("not guarded: {why}"),
-        Kind::Remote(remote) => format!(
-            "not guarded: it is reached at {}; {INSTEAD}",
-            escape(&remote.url)
-        ),
-        Kind::Other(why) => format!("not guarded: {}", escape(why)),
-    }
-}
-
-/// What to do about a server that is reached at a URL and stays as it is.
-const INSTEAD: &str = "with a token of your own for it, in its `headers`, `bouncer init` guards it, and so does a gateway's policy, \
-    `servers: {NAME: {url: …, headers: {…}}}`";
-
-fn pinnable(args: &InitArgs, entry: &Entry) -> bool {
-    let launched = entry
-        .launch()
-        .is_some_and(|launch| !launch.has_placeholders());
-    let reached = entry
-        .remote()
-        .is_some_and(|remote| !remote.has_placeholders());
-    !args.no_pin && (launched || reached)
-}
-
-/// Puts bouncer before an entry's server.
-fn wrap(
-    document: &mut Document,
-    args: &InitArgs,
-    program: &str,
-    entry: &Entry,
-    lock: Option<&Path>,
-) -> Result<(), String> {
-    let mut options = options(args, &entry.name, lock)?;
-    if entry.remote().is_none() {
-        options.push("--".to_owned());
-        return document.wrap(entry, program, &options);
-    }
-    push(&mut options, remote::OPTION, remote::VARIABLE);
-    document.front(entry, program, &options)
-}
-
-/// The arguments of bouncer before a server's own command.
-fn options(args: &InitArgs, name: &str, lock: Option<&Path>) -> Result<Vec<String>, String> {
-    let mut out = vec!["run".to_owned()];
-    push(&mut out, "--server", name);
-    for policy in &args.policy {
-        push(&mut out, "--policy", &absolute(policy)?);
-    }
-    if let Some(plan) = &args.plan {
-        push(&mut out, "--plan", &absolute(plan)?);
-    }
-    if let Some(lock) = lock {
-        push(&mut out, "--tools", &absolute(lock)?);
-    }
-    Ok(out)
-}
-
-fn push(out: &mut Vec<String>, option: &str, value: &str) {
-    if value.starts_with('-') {
-        out.push(format!("{option}={value}"));
-    } else {
-        out.extend([option.to_owned(), value.to_owned()]);
-    }
-}
-
-/// The client starts servers in a directory of its own choice.
-fn absolute(path: &Path) -> Result<String, String> {
-    let path = std::path::absolute(path).map_err(|error| error.to_string())?;
-    let shown = path.display().to_string();
-    let text = path.into_os_string().into_string();
-    text.map_err(|_| format!("`{shown}` is not UTF-8"))
-}
-
 /// Pins the tools and writes the file. Gives false if something is left to be done.
-fn apply(args: &InitArgs, program: &str, plan: &mut Plan) -> Result<bool, Failure> {
+fn apply(args: &InitArgs, options: &Options<'_>, plan: &mut Plan) -> Result<bool, Failure> {
     let mut out = anstream::stdout().lock();
     let mut whole = true;
     if !args.no_pin {
@@ -333,7 +157,7 @@ fn apply(args: &InitArgs, program: &str, plan: &mut Plan) -> Result<bool, Failur
         let mut refused = Vec::new();
         for entry in &plan.wrapped {
             let name = escape(&entry.name);
-            let pinned = match (pin_entry(args, entry, plan)?, entry.remote()) {
+            let pinned = match (pin_entry(args, options, entry, plan)?, entry.remote()) {
                 (Ok(()), _) => true,
                 // Bouncer before it would break what works for the client.
                 (Err(why), Some(remote)) => {
@@ -354,7 +178,7 @@ fn apply(args: &InitArgs, program: &str, plan: &mut Plan) -> Result<bool, Failur
             };
             whole &= pinned;
             // One lock holds all servers of a gateway, so it has to hold each.
-            if !pinned || (args.gateway && !pinnable(args, entry)) {
+            if !pinned || (args.gateway && !options.pinnable(entry)) {
                 unpinned.push(entry.clone());
             }
         }
@@ -371,8 +195,7 @@ fn apply(args: &InitArgs, program: &str, plan: &mut Plan) -> Result<bool, Failur
         }
         // Held to a lock that lacks them, their tools would all be denied.
         if !unpinned.is_empty() || !refused.is_empty() {
-            plan.change.new =
-                without_lock(args, program, plan, &unpinned).map_err(Failure::Message)?;
+            plan.leave_out(options, &unpinned).map_err(Failure::of)?;
         }
     }
     let path = plan.change.read.path.clone();
@@ -392,7 +215,12 @@ fn apply(args: &InitArgs, program: &str, plan: &mut Plan) -> Result<bool, Failur
 }
 
 /// Writes the tools of one server into the lock; inside, why it does not have them.
-fn pin_entry(args: &InitArgs, entry: &Entry, plan: &Plan) -> Result<Result<(), String>, Failure> {
+fn pin_entry(
+    args: &InitArgs,
+    options: &Options<'_>,
+    entry: &Entry,
+    plan: &Plan,
+) -> Result<Result<(), PinError>, Failure> {
     let mut out = anstream::stdout().lock();
     let name = escape(&entry.name);
     let upstream = match (entry.launch(), entry.remote()) {
@@ -406,7 +234,7 @@ fn pin_entry(args: &InitArgs, entry: &Entry, plan: &Plan) -> Result<Result<(), S
         },
         (None, None) => return Ok(Ok(())),
     };
-    if !pinnable(args, entry) {
+    if !options.pinnable(entry) {
         writeln!(
             out,
             "{name}: not pinned, since only the client can fill in its `${{…}}`; its tools are pinned whenever it starts"
@@ -434,68 +262,4 @@ fn pin_entry(args: &InitArgs, entry: &Entry, plan: &Plan) -> Result<Result<(), S
         }
         Err(why) => Err(why),
     })
-}
-
-/// How a server is started, from its entry.
-pub fn server_command(launch: &Launch) -> ServerCommand {
-    let env = launch.env.iter();
-    ServerCommand {
-        program: launch.program.clone().into(),
-        args: launch.args.iter().map(Into::into).collect(),
-        env: env
-            .map(|(name, value)| (name.into(), value.into()))
-            .collect(),
-        cwd: launch.cwd.as_ref().map(PathBuf::from),
-    }
-}
-
-/// The file again, where some servers could not be pinned.
-fn without_lock(
-    args: &InitArgs,
-    program: &str,
-    plan: &mut Plan,
-    unpinned: &[Entry],
-) -> Result<String, String> {
-    let mut document = Document::parse(&plan.change.read.path, &plan.change.read.text)?;
-    if args.gateway {
-        let path = plan.change.read.path.clone();
-        plan.policy = Some(gateway::replace(
-            &mut document,
-            &plan.wrapped,
-            program,
-            &path,
-            None,
-        )?);
-        return Ok(document.text());
-    }
-    for entry in &plan.wrapped {
-        let locked = pinnable(args, entry) && !unpinned.contains(entry);
-        let lock = locked.then_some(plan.lock.as_path());
-        wrap(&mut document, args, program, entry, lock)?;
-    }
-    Ok(document.text())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn caches_are_no_place_to_start_from() {
-        for cached in [
-            "/home/me/.npm/_npx/6f5d1c/node_modules/bouncer-gate/bin/bouncer",
-            "/home/me/.cache/uv/archive-v0/Xq2/bin/bouncer",
-            "/home/me/.local/pipx/.cache/1f/bin/bouncer",
-        ] {
-            assert!(is_cached(Path::new(cached)), "{cached}");
-        }
-        for kept in [
-            "/usr/bin/bouncer",
-            "/home/me/.local/share/uv/tools/bouncer-gate/bin/bouncer",
-            "/home/me/.local/pipx/venvs/bouncer-gate/bin/bouncer",
-            "/home/me/.cache/target/release/bouncer",
-        ] {
-            assert!(!is_cached(Path::new(kept)), "{kept}");
-        }
-    }
 }

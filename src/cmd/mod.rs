@@ -10,6 +10,7 @@ pub mod demo;
 pub mod demo_server;
 pub mod diff;
 pub mod doctor;
+mod endpoint;
 pub mod explain;
 pub mod gateway;
 pub mod hook;

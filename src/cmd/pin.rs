@@ -1,6 +1,7 @@
 //! `bouncer pin`: writes down the tools of a server as accepted.
 
 use super::client_config::Upstream;
+use super::endpoint::EndpointError;
 use crate::cli::PinArgs;
 use crate::output::{ERROR, Failure, Outcome};
 use bouncer_compiler::builtin_heuristics;
@@ -8,8 +9,8 @@ use bouncer_compiler::diagnostic::escape;
 use bouncer_engine::tools::{Change, Lock, LockedTool, Weight, differences};
 use bouncer_proxy::{Endpoint, inspect};
 use bouncer_system::replace::write_whole;
-use std::fmt::Write as _;
-use std::io::Write as _;
+use std::fmt::{self, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -48,7 +49,7 @@ pub fn command(args: PinArgs) -> Outcome {
 /// If the tools cannot be read, or the lock cannot be read or written. The lock is
 /// then as it was.
 pub fn run(options: &PinOptions) -> Outcome {
-    match pin(options).map_err(Failure::Message)? {
+    match pin(options).map_err(Failure::of)? {
         Pinned::Written(summary) => {
             writeln!(anstream::stdout(), "{summary}")?;
             Ok(0)
@@ -79,12 +80,46 @@ impl Pinned {
     }
 }
 
+/// Why a lock was not written.
+#[derive(Debug)]
+pub enum PinError {
+    /// It is not known how to reach the server.
+    Endpoint(EndpointError),
+    /// The server did not list its tools: which server, and why.
+    NoTools(String, String),
+    /// The lock cannot be read.
+    Read(PathBuf, io::Error),
+    /// The lock's contents cannot be used.
+    Lock(PathBuf, String),
+    /// The lock cannot be written.
+    Write(PathBuf, io::Error),
+    /// A tool whose change was to be accepted did not change.
+    Unchanged(String),
+}
+
+impl fmt::Display for PinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Endpoint(error) => error.fmt(f),
+            Self::NoTools(server, why) => write!(f, "{server}: {why}"),
+            Self::Read(path, error) => write!(f, "cannot read `{}`: {error}", path.display()),
+            Self::Lock(path, why) => write!(f, "`{}`: {why}", path.display()),
+            Self::Write(path, error) => write!(f, "cannot write `{}`: {error}", path.display()),
+            Self::Unchanged(tool) => {
+                write!(f, "tool {tool:?} did not change: nothing was accepted")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PinError {}
+
 /// Writes the lock file, unless it has other tools and `force` is off.
 ///
 /// # Errors
 /// If the tools cannot be read, or the lock cannot be read or written.
-pub fn pin(options: &PinOptions) -> Result<Pinned, String> {
-    let endpoint = options.upstream.endpoint()?;
+pub fn pin(options: &PinOptions) -> Result<Pinned, PinError> {
+    let endpoint = options.upstream.endpoint().map_err(PinError::Endpoint)?;
     let server = options
         .server
         .as_deref()
@@ -95,13 +130,16 @@ pub fn pin(options: &PinOptions) -> Result<Pinned, String> {
         Some(lock) => Some(lock?),
         None => None,
     };
-    let tools = inspect(&endpoint, options.timeout).map_err(|error| match &endpoint {
-        Endpoint::Command(command) => format!("`{}`: {error}", command.program.display()),
-        // Not the URL: it may hold a secret.
-        Endpoint::Url(_) => {
-            let name = options.upstream.name().unwrap_or("upstream");
-            format!("server `{}`: {error}", escape(name))
-        }
+    let tools = inspect(&endpoint, options.timeout).map_err(|error| {
+        let server = match &endpoint {
+            Endpoint::Command(command) => format!("`{}`", command.program.display()),
+            // Not the URL: it may hold a secret.
+            Endpoint::Url(_) => {
+                let name = options.upstream.name().unwrap_or("upstream");
+                format!("server `{}`", escape(name))
+            }
+        };
+        PinError::NoTools(server, error.to_string())
     })?;
     let mut lock = Lock::new(server, tools);
     let shown = options.output.display();
@@ -143,9 +181,7 @@ pub fn pin(options: &PinOptions) -> Result<Pinned, String> {
             .iter()
             .any(|(_, tool)| tool.definition.name == **name)
     }) {
-        return Err(format!(
-            "tool {name:?} did not change: nothing was accepted"
-        ));
+        return Err(PinError::Unchanged(name.clone()));
     }
     let (accepted, left): (Vec<_>, Vec<_>) = changes.iter().partition(|(_, tool)| is_wanted(tool));
     let is_same = |a: &LockedTool, b: &LockedTool| {
@@ -209,15 +245,14 @@ fn describe(out: &mut String, change: Change, tool: &LockedTool, older: &Lock) {
     }
 }
 
-fn read_lock(path: &Path) -> Result<Lock, String> {
-    let shown = path.display();
+fn read_lock(path: &Path) -> Result<Lock, PinError> {
     let text =
-        std::fs::read_to_string(path).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
-    Lock::parse(&text).map_err(|error| format!("`{shown}`: {error}"))
+        std::fs::read_to_string(path).map_err(|error| PinError::Read(path.to_owned(), error))?;
+    Lock::parse(&text).map_err(|error| PinError::Lock(path.to_owned(), error.to_string()))
 }
 
 /// Replaces the file at once, so that nobody reads half a lock.
-fn write(path: &Path, lock: &Lock) -> Result<(), String> {
+fn write(path: &Path, lock: &Lock) -> Result<(), PinError> {
     write_whole(path, lock.to_text().as_bytes())
-        .map_err(|error| format!("cannot write `{}`: {error}", path.display()))
+        .map_err(|error| PinError::Write(path.to_owned(), error))
 }

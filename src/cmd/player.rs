@@ -1,6 +1,6 @@
 //! Plays a conversation, line by line, against a plan.
 
-use super::trace::{self, Line};
+use super::trace::{self, Line, TraceError};
 use bouncer_engine::gate::{Attempt, Call, Conversation, Decision, Gate};
 use bouncer_engine::tools::ToolDefinition;
 use bouncer_plan::Plan;
@@ -64,7 +64,7 @@ impl<'p> Player<'p> {
         &mut self,
         text: &str,
         judged: impl FnOnce(&str, &Decision<'_>, &Expected),
-    ) -> Result<(), String> {
+    ) -> Result<(), TraceError> {
         let (line, raw) = trace::parse(text)?;
         let Some(line) = line.hear(&mut self.gate, &mut self.conversation)? else {
             return Ok(());
@@ -82,9 +82,7 @@ impl<'p> Player<'p> {
                 if let Some(verdict) = &expect
                     && !matches!(verdict.as_str(), "allow" | "ask" | "deny")
                 {
-                    return Err(format!(
-                        "`expect` is `{verdict}`; it can be allow, ask or deny"
-                    ));
+                    return Err(TraceError::NoVerdict(verdict.clone()));
                 }
                 let arguments = arguments_raw
                     .as_deref()

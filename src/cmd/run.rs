@@ -92,7 +92,7 @@ pub fn command(args: RunArgs) -> Outcome {
 /// If the server's command is not known, the audit log cannot be opened, or the server
 /// cannot be started.
 pub fn run(options: RunOptions) -> Outcome {
-    let endpoint = options.upstream.endpoint().map_err(Failure::Message)?;
+    let endpoint = options.upstream.endpoint().map_err(Failure::of)?;
     let server = options
         .server
         .or_else(|| options.upstream.name().map(str::to_owned));

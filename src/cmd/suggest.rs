@@ -3,9 +3,8 @@
 mod folders;
 mod log;
 
-use super::init::{LOCK, server_command};
+use super::endpoint::server_command;
 use crate::cli::SuggestArgs;
-use crate::clients::{Document, Places, file};
 use crate::output::{Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
@@ -13,6 +12,8 @@ use bouncer_compiler::policy::{Contract, Policy, Segment, WriteParam};
 use bouncer_compiler::{Input, Options};
 use bouncer_engine::tools::{Derived, ToolDefinition};
 use bouncer_proxy::{Endpoint, inspect};
+use bouncer_setup::LOCK;
+use bouncer_setup::clients::{Document, Places, file};
 use bouncer_verify::{ListedTool, Severity};
 use folders::Folders;
 use serde_json::Value;
@@ -37,7 +38,7 @@ pub fn run(args: &SuggestArgs) -> Outcome {
             "there are no tools to write a policy for".to_owned(),
         ));
     }
-    let known = Known {
+    let known = Sources {
         tools: &tools,
         folders: folders::of(args, &locks),
         audit: args.audit.as_deref(),
@@ -65,13 +66,13 @@ pub fn run(args: &SuggestArgs) -> Outcome {
 }
 
 /// What a policy is suggested from.
-struct Known<'a> {
+struct Sources<'a> {
     tools: &'a [ListedTool],
     folders: Folders,
     audit: Option<&'a Path>,
 }
 
-impl Known<'_> {
+impl Sources<'_> {
     /// The folders that a server was started with.
     fn folders(&self, server: Option<&str>) -> &[String] {
         let found = server.and_then(|server| self.folders.get(server));
@@ -111,7 +112,7 @@ fn tools(args: &SuggestArgs, locks: &[PathBuf]) -> Result<Vec<ListedTool>, Failu
 
 /// The locks that `init` wrote.
 fn locks_of_clients() -> Result<Vec<PathBuf>, Failure> {
-    let places = Places::of_this_machine().map_err(Failure::Message)?;
+    let places = Places::of_this_machine().map_err(Failure::of)?;
     let found = places.found(None).into_iter();
     let locks: Vec<PathBuf> = found
         .filter_map(|(_, path)| Some(file::beside(&path.canonicalize().ok()?, LOCK)))
@@ -127,7 +128,7 @@ fn locks_of_clients() -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Writes the policy, and proves it.
-fn suggest(known: &Known<'_>) -> Result<String, Failure> {
+fn suggest(known: &Sources<'_>) -> Result<String, Failure> {
     let tools = known.tools;
     let base = load("version: 1\n")?;
     let mut whole = BTreeSet::new();
@@ -193,7 +194,7 @@ fn full_name(server: Option<&str>, tool: &str) -> String {
 }
 
 /// `whole`: tools to write out although a pack has them.
-fn write(known: &Known<'_>, packs: &Policy, whole: &BTreeSet<String>) -> Result<String, Failure> {
+fn write(known: &Sources<'_>, packs: &Policy, whole: &BTreeSet<String>) -> Result<String, Failure> {
     let tools = known.tools;
     let mut writers = Vec::new();
     let mut covered: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -325,7 +326,7 @@ fn guard(writers: &[String]) -> String {
 /// An entry that bounds a tool of a pack to the folders that its server was started with.
 fn bound(
     out: &mut String,
-    known: &Known<'_>,
+    known: &Sources<'_>,
     (full, tool): (&str, &ToolDefinition),
     pack: &Contract,
     folders: &[String],

@@ -9,7 +9,7 @@ use crate::source;
 use bouncer_compiler::diagnostic::{escape, visible};
 use bouncer_compiler::policy::Policy;
 use bouncer_plan::Plan;
-use files::{Case, Setting};
+use files::{Setting, TestCase};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -139,7 +139,7 @@ impl Bench {
             .ok_or_else(|| Failure::Message("the policy is not there".to_owned()))
     }
 
-    fn run(&mut self, case: Case) -> Result<CaseResult, Failure> {
+    fn run(&mut self, case: TestCase) -> Result<CaseResult, Failure> {
         let tools = source::tools(&case.tools)?;
         let tried = self.policy(&case.setting)?;
         let mut player = Player::new(&tried.plan);

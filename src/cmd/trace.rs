@@ -1,10 +1,11 @@
 //! Traces: recorded or written conversations, one JSON object a line.
 
 use bouncer_engine::gate::{Conversation, Gate};
-use bouncer_engine::tools::ToolDefinition;
+use bouncer_engine::tools::{DefinitionError, ToolDefinition};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::fmt;
 
 /// One line of a trace.
 #[derive(Debug, Deserialize)]
@@ -79,28 +80,57 @@ pub enum Line {
     },
 }
 
+/// What is wrong with a line.
+#[derive(Debug)]
+pub enum TraceError {
+    /// It is not one of the lines that there are.
+    Json(serde_json::Error),
+    /// It has its arguments twice.
+    ArgumentsTwice,
+    /// A tool's definition cannot be used.
+    Tool(DefinitionError),
+    /// It expects what is no verdict.
+    NoVerdict(String),
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json(error) => error.fmt(f),
+            Self::ArgumentsTwice => {
+                f.write_str("`arguments` and `arguments_raw` exclude each other")
+            }
+            Self::Tool(error) => error.fmt(f),
+            Self::NoVerdict(found) => {
+                write!(f, "`expect` is `{found}`; it can be allow, ask or deny")
+            }
+        }
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+impl From<serde_json::Error> for TraceError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Json(error)
+    }
+}
+
 /// Reads one line. `arguments` keep their exact bytes, duplicate keys and number
 /// spellings included.
 ///
 /// # Errors
 /// What is wrong with the line.
-pub fn parse(text: &str) -> Result<(Line, Option<Box<RawValue>>), String> {
+pub fn parse(text: &str) -> Result<(Line, Option<Box<RawValue>>), TraceError> {
     #[derive(Deserialize)]
     struct Arguments {
         arguments: Option<Box<RawValue>>,
     }
-    let line: Line = match serde_json::from_str(text) {
-        Ok(line) => line,
-        Err(error) => return Err(error.to_string()),
-    };
+    let line: Line = serde_json::from_str(text)?;
     let raw = match &line {
         Line::Call {
             arguments: Some(_), ..
-        } => {
-            serde_json::from_str::<Arguments>(text)
-                .map_err(|error| error.to_string())?
-                .arguments
-        }
+        } => serde_json::from_str::<Arguments>(text)?.arguments,
         _ => None,
     };
     if let Line::Call {
@@ -109,7 +139,7 @@ pub fn parse(text: &str) -> Result<(Line, Option<Box<RawValue>>), String> {
         ..
     } = &line
     {
-        return Err("`arguments` and `arguments_raw` exclude each other".to_owned());
+        return Err(TraceError::ArgumentsTwice);
     }
     Ok((line, raw))
 }
@@ -124,7 +154,7 @@ impl Line {
         self,
         gate: &mut Gate,
         conversation: &mut Conversation,
-    ) -> Result<Option<Self>, String> {
+    ) -> Result<Option<Self>, TraceError> {
         match self {
             Self::Conversation {} | Self::Call { .. } => return Ok(Some(self)),
             Self::Tools { server, tools } => {
@@ -132,7 +162,7 @@ impl Line {
                     .into_iter()
                     .map(ToolDefinition::from_json)
                     .collect::<Result<_, _>>()
-                    .map_err(|error| error.to_string())?;
+                    .map_err(TraceError::Tool)?;
                 gate.pin(server.as_deref(), &definitions, None);
                 gate.record_definitions(conversation, server.as_deref(), &definitions);
             }

@@ -18,7 +18,7 @@ const MAX_RECENT: usize = 30;
 /// one by one.
 const MAX_SENT: usize = 2 * 1024 * 1024;
 
-/// See the module.
+/// What the page shows of the store of approvals, and what it can do there.
 #[derive(Debug)]
 pub(super) struct Approvals {
     path: Option<PathBuf>,

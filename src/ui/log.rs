@@ -26,7 +26,7 @@ const MAX_COUNTED: u64 = 32 * 1024 * 1024;
 /// Arguments of one line that are sent, in bytes.
 const MAX_ARGUMENTS: usize = 64 * 1024;
 
-/// See the module.
+/// The audit log, as the page reads it.
 #[derive(Debug)]
 pub(super) struct Log {
     path: PathBuf,
@@ -264,7 +264,7 @@ impl Wanted {
             contract: own("contract"),
         };
         Ok(Self {
-            filter: Filter::new(&said)?,
+            filter: Filter::new(&said).map_err(|error| error.to_string())?,
             text: own("text").map(|text| text.to_lowercase()),
             approval: own("approval"),
         })

@@ -53,7 +53,7 @@ pub fn start(page: Page, subject: Subject) -> io::Result<()> {
     page.start(Arc::new(Desk::new(subject)))
 }
 
-/// See the module.
+/// All that stands on the page.
 #[derive(Debug)]
 struct Desk {
     board: Board,

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// See the module.
+/// The plan in force, and what was found about it.
 #[derive(Debug)]
 pub(super) struct PolicyView {
     board: Board,

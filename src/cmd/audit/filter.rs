@@ -6,6 +6,7 @@ use bouncer_audit::timestamp;
 use bouncer_compiler::diagnostic::escape;
 use bouncer_plan::format::GLOB_NATIVE;
 use bouncer_plan::glob;
+use std::fmt;
 use std::time::{Duration, SystemTime};
 
 /// All of these have to hold. Times compare as texts: lines have them in UTC and in one
@@ -22,16 +23,34 @@ pub(crate) struct Filter {
     contract: Option<String>,
 }
 
+/// An option that should hold a time, and does not.
+#[derive(Debug)]
+pub(crate) struct TimeError {
+    option: String,
+    text: String,
+}
+
+impl fmt::Display for TimeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{} {}` is no time: write 15m, 2h or 3d, or UTC as in 2026-11-30T08:15",
+            self.option,
+            escape(&self.text)
+        )
+    }
+}
+
+impl std::error::Error for TimeError {}
+
 impl Filter {
-    pub(crate) fn new(said: &LogFilter) -> Result<Self, String> {
+    pub(crate) fn new(said: &LogFilter) -> Result<Self, TimeError> {
         let now = SystemTime::now();
         let time = |option: &str, text: &Option<String>| {
             let time = text.as_ref().map(|text| {
-                time(text, now).ok_or_else(|| {
-                    format!(
-                        "`{option} {}` is no time: write 15m, 2h or 3d, or UTC as in 2026-11-30T08:15",
-                        escape(text)
-                    )
+                time(text, now).ok_or_else(|| TimeError {
+                    option: option.to_owned(),
+                    text: text.clone(),
                 })
             });
             time.transpose()

@@ -55,7 +55,7 @@ fn path(args: &LogArgs) -> Result<PathBuf, Failure> {
 }
 
 fn read(filter: &LogFilter) -> Result<Filter, Failure> {
-    Filter::new(filter).map_err(Failure::Message)
+    Filter::new(filter).map_err(Failure::of)
 }
 
 fn tail(log: &Path, filter: &Filter, count: usize, follow: bool, json: bool) -> Outcome {

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 /// Names that are printed of each kind.
 const TOP: usize = 10;
 
-/// See the module.
+/// What is counted over the lines of a log.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Stats {
     lines: u64,

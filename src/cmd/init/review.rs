@@ -1,20 +1,10 @@
 //! Shows a change to a file, and asks whether to make it.
 
-use crate::clients::{Client, file};
 use crate::output::Failure;
 use bouncer_compiler::diagnostic::escape;
+use bouncer_setup::Change;
 use similar::TextDiff;
 use std::io::{BufRead, IsTerminal, Write};
-use std::path::Path;
-
-/// A file, and what it is to become.
-#[derive(Clone, Debug)]
-pub struct Change {
-    /// What was read.
-    pub read: file::Read,
-    /// What is to be written.
-    pub new: String,
-}
 
 /// What the human said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,15 +13,6 @@ pub enum Decision {
     Yes,
     /// Do not.
     No,
-}
-
-/// The heading of a file.
-pub fn title(client: Option<Client>, path: &Path) -> String {
-    let shown = path.display();
-    match client {
-        Some(client) => format!("{}: `{shown}`", client.name()),
-        None => format!("`{shown}`"),
-    }
 }
 
 /// "1 file", "2 files".

@@ -1,8 +1,8 @@
 //! The folders that servers were started with: where their tools may be expected to write.
 
 use crate::cli::SuggestArgs;
-use crate::clients::{Document, Launch, file};
-use crate::cmd::init::LOCK;
+use bouncer_setup::LOCK;
+use bouncer_setup::clients::{Document, Launch, file};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

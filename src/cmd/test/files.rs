@@ -29,7 +29,7 @@ impl Setting {
 }
 
 /// One conversation with what its calls should get.
-pub struct Case {
+pub struct TestCase {
     pub file: String,
     pub name: String,
     pub line: u32,
@@ -134,7 +134,7 @@ fn policy_of(test: &Path) -> Option<PathBuf> {
 }
 
 /// The cases of one file.
-pub fn read(path: &Path, args: &TestArgs) -> Result<Vec<Case>, Failure> {
+pub fn read(path: &Path, args: &TestArgs) -> Result<Vec<TestCase>, Failure> {
     let text = source::read_text(path)?;
     let default = Setting {
         policy: if args.policy.is_empty() {
@@ -153,7 +153,7 @@ pub fn read(path: &Path, args: &TestArgs) -> Result<Vec<Case>, Failure> {
             .map(|(number, line)| (number, line.to_owned()))
             .collect();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        return Ok(vec![Case {
+        return Ok(vec![TestCase {
             name: name.into_owned(),
             line: 1,
             setting: with_policy(default, &file, 1)?,
@@ -198,7 +198,7 @@ impl Reader<'_> {
         )))
     }
 
-    fn document(&self, document: &Document, default: Setting) -> Result<Vec<Case>, Failure> {
+    fn document(&self, document: &Document, default: Setting) -> Result<Vec<TestCase>, Failure> {
         let root = document.root();
         let mut top = Part {
             setting: default,
@@ -228,7 +228,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    fn case(&self, item: Item<'_>, top: &Part<'_>) -> Result<Case, Failure> {
+    fn case(&self, item: Item<'_>, top: &Part<'_>) -> Result<TestCase, Failure> {
         let mut part = Part {
             setting: top.setting.clone(),
             tools: top.tools.clone(),
@@ -251,7 +251,7 @@ impl Reader<'_> {
             return self.fail(steps, "`steps` must be a list; each step is a line of a trace, such as `{type: call, tool: …, expect: deny}`");
         };
         let line = item.pos().line;
-        Ok(Case {
+        Ok(TestCase {
             file: self.file.clone(),
             name,
             line,

@@ -154,6 +154,15 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "bouncer-system",
         ],
     ),
+    (
+        "bouncer-setup",
+        &[
+            "bouncer-engine",
+            "bouncer-plan",
+            "bouncer-reader",
+            "bouncer-system",
+        ],
+    ),
     // Its tests know what decides; it has no code besides.
     ("bouncer-decisions", &[]),
     ("bouncer-structure", &[]),

@@ -2,6 +2,7 @@
 //! stays byte for byte.
 
 use super::entry::{Entry, Kind};
+use super::error::ConfigError;
 use super::{json, toml};
 use serde_json::Value;
 use std::path::Path;
@@ -28,7 +29,7 @@ impl Document {
     ///
     /// # Errors
     /// What is wrong with it, and where.
-    pub fn parse(path: &Path, text: &str) -> Result<Self, String> {
+    pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         if path
             .extension()
             .is_some_and(|extension| extension == "toml")
@@ -74,9 +75,14 @@ impl Document {
     ///
     /// # Errors
     /// If the entry is not one that starts a server by itself.
-    pub fn wrap(&mut self, entry: &Entry, program: &str, options: &[String]) -> Result<(), String> {
+    pub fn wrap(
+        &mut self,
+        entry: &Entry,
+        program: &str,
+        options: &[String],
+    ) -> Result<(), ConfigError> {
         let Kind::Plain(launch) = &entry.kind else {
-            return Err(format!("`{}` starts no server", entry.place()));
+            return Err(ConfigError::StartsNothing(entry.place()));
         };
         let mut before = options.to_vec();
         before.push(launch.program.clone());
@@ -96,9 +102,9 @@ impl Document {
         entry: &Entry,
         program: &str,
         options: &[String],
-    ) -> Result<(), String> {
+    ) -> Result<(), ConfigError> {
         let Kind::Remote(remote) = &entry.kind else {
-            return Err(format!("`{}` has no URL", entry.place()));
+            return Err(ConfigError::NoUrl(Some(entry.place())));
         };
         match self {
             Self::Json(json) => json.front(entry, program, options),
@@ -110,7 +116,7 @@ impl Document {
     ///
     /// # Errors
     /// If bouncer does not stand before it.
-    pub fn unwrap_entry(&mut self, entry: &Entry) -> Result<(), String> {
+    pub fn unwrap_entry(&mut self, entry: &Entry) -> Result<(), ConfigError> {
         match (&entry.kind, self) {
             (Kind::Wrapped { launch, options }, Self::Json(json)) => {
                 json.start_with(entry, &launch.program, options.len() + 1, &[])
@@ -123,7 +129,7 @@ impl Document {
             (Kind::Fronted { kept, remote, .. }, Self::Toml(toml)) => {
                 toml.unfront(entry, kept, &remote.variables)
             }
-            _ => Err(format!("bouncer does not stand before `{}`", entry.place())),
+            _ => Err(ConfigError::NotWrapped(entry.place())),
         }
     }
 
@@ -131,7 +137,7 @@ impl Document {
     ///
     /// # Errors
     /// If there is none.
-    pub fn remove(&mut self, entry: &Entry) -> Result<(), String> {
+    pub fn remove(&mut self, entry: &Entry) -> Result<(), ConfigError> {
         match self {
             Self::Json(json) => json.remove(entry),
             Self::Toml(toml) => toml.remove(entry),
@@ -148,7 +154,7 @@ impl Document {
         name: &str,
         program: &str,
         args: &[String],
-    ) -> Result<(), String> {
+    ) -> Result<(), ConfigError> {
         match self {
             Self::Json(json) => json.add(section, name, program, args),
             Self::Toml(toml) => toml.add(section, name, program, args),

@@ -1,64 +1,8 @@
-//! The configuration files of MCP clients: where they lie, how their entries read, and
-//! how one is changed without touching anything around it. Knows nothing of policies.
+//! Where clients keep their configurations. What Linux, macOS and Windows have different about
+//! it stands here, and nowhere else.
 
-mod document;
-mod entry;
-pub mod file;
-mod json;
-pub mod remote;
-#[cfg(test)]
-mod tests;
-mod toml;
-
-pub use document::Document;
-pub use entry::{Entry, Kind, Launch};
-
+use super::{Client, ConfigError};
 use std::path::{Path, PathBuf};
-
-/// An MCP client whose configuration is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Client {
-    /// Claude Desktop
-    ClaudeDesktop,
-    /// Claude Code: `.mcp.json` of the project, and `~/.claude.json`
-    ClaudeCode,
-    /// Cursor
-    Cursor,
-    /// VS Code
-    Vscode,
-    /// Windsurf
-    Windsurf,
-    /// Zed
-    Zed,
-    /// Codex
-    Codex,
-}
-
-impl Client {
-    const ALL: [Self; 7] = [
-        Self::ClaudeDesktop,
-        Self::ClaudeCode,
-        Self::Cursor,
-        Self::Vscode,
-        Self::Windsurf,
-        Self::Zed,
-        Self::Codex,
-    ];
-
-    /// The client's name, for people.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ClaudeDesktop => "Claude Desktop",
-            Self::ClaudeCode => "Claude Code",
-            Self::Cursor => "Cursor",
-            Self::Vscode => "VS Code",
-            Self::Windsurf => "Windsurf",
-            Self::Zed => "Zed",
-            Self::Codex => "Codex",
-        }
-    }
-}
 
 /// The directories in which clients keep their files.
 #[derive(Clone, Debug)]
@@ -80,14 +24,14 @@ impl Places {
     ///
     /// # Errors
     /// If there is no home directory.
-    pub fn of_this_machine() -> Result<Self, String> {
+    pub fn of_this_machine() -> Result<Self, ConfigError> {
         let variable = |name: &str| {
             let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
             Some(PathBuf::from(value))
         };
         let home = variable("HOME")
             .or_else(|| variable("USERPROFILE"))
-            .ok_or("there is no home directory: name a file with `--config`")?;
+            .ok_or(ConfigError::NoHome)?;
         let dot_config = variable("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
         let (config, desktop) = if cfg!(target_os = "macos") {
             let support = home.join("Library/Application Support");

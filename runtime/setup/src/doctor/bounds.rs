@@ -1,7 +1,6 @@
 //! Which tools write, delete or run something without a bound and without a question:
 //! found by judging a call of each, as an agent could make it.
 
-use bouncer_compiler::builtin_heuristics;
 use bouncer_engine::gate::{Attempt, Call, Gate};
 use bouncer_engine::tools::ToolDefinition;
 use bouncer_plan::Plan;
@@ -45,11 +44,12 @@ const VERBS: [&str; 30] = [
 /// A place that no bound would hold.
 const ELSEWHERE: &str = "/bouncer-doctor/elsewhere";
 
-/// The names of those tools.
+/// The names of those tools. `changes`: what heuristics say of a tool.
 pub(super) fn unbounded<'t>(
     plan: &Plan,
     server: &str,
     tools: &[&'t ToolDefinition],
+    changes: &dyn Fn(&ToolDefinition) -> bool,
 ) -> Vec<&'t str> {
     let mut gate = Gate::new(plan.clone());
     let pinned: Vec<ToolDefinition> = tools.iter().map(|tool| (*tool).clone()).collect();
@@ -61,22 +61,21 @@ pub(super) fn unbounded<'t>(
         let decision = gate.decide(&mut conversation, &call, Attempt::First, 0);
         decision.verdict() == Verdict::Allow
     };
-    let acting = tools.iter().filter(|tool| acts(tool));
+    let acting = tools.iter().filter(|tool| acts(tool, changes));
     let found = acting.filter(|tool| passes(tool));
     found.map(|tool| tool.name.as_str()).collect()
 }
 
-/// Whether a tool changes or runs something, by its own word or by its name.
-fn acts(tool: &ToolDefinition) -> bool {
+/// Whether a tool changes or runs something, by its own word, by its name, or by what
+/// heuristics make of it.
+fn acts(tool: &ToolDefinition, changes: &dyn Fn(&ToolDefinition) -> bool) -> bool {
     if tool.read_only_hint == Some(true) {
         return false;
     }
     let named = words(&tool.name)
         .iter()
         .any(|word| VERBS.contains(&word.as_str()));
-    tool.destructive_hint == Some(true)
-        || named
-        || builtin_heuristics().is_some_and(|words| words.derive(tool).consequential)
+    tool.destructive_hint == Some(true) || named || changes(tool)
 }
 
 /// `moveFile` and `move-file` are `move` and `file`.
@@ -127,7 +126,14 @@ fn value(schema: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{ToolDefinition, Value, json};
+
+    fn acts(tool: &ToolDefinition) -> bool {
+        super::acts(tool, &|tool| {
+            bouncer_compiler::builtin_heuristics()
+                .is_some_and(|words| words.derive(tool).consequential)
+        })
+    }
 
     fn tool(json: Value) -> ToolDefinition {
         ToolDefinition::from_json(json).unwrap()

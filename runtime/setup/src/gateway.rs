@@ -1,9 +1,8 @@
 //! One gateway in the place of several entries, and the policy that names its servers.
 
-use super::{absolute, push};
 use crate::clients::{Document, Entry, Launch, file};
-use crate::source;
-use bouncer_compiler::diagnostic::escape;
+use crate::error::SetupError;
+use crate::options::{absolute, push};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,32 +16,29 @@ const NAME: &str = "bouncer";
 ///
 /// # Errors
 /// If a placeholder is one that only the client can fill in.
-pub fn servable(launch: &Launch) -> Result<Launch, String> {
+pub fn servable(launch: &Launch) -> Result<Launch, SetupError> {
     let args = launch.args.iter().map(|text| placeholders(text));
     let env = launch.env.iter();
     Ok(Launch {
         program: placeholders(&launch.program)?,
-        args: args.collect::<Result<_, String>>()?,
+        args: args.collect::<Result<_, SetupError>>()?,
         env: env
             .map(|(name, value)| Ok((name.clone(), placeholders(value)?)))
-            .collect::<Result<_, String>>()?,
+            .collect::<Result<_, SetupError>>()?,
         cwd: launch.cwd.as_deref().map(placeholders).transpose()?,
     })
 }
 
 /// `${env:NAME}` as `${NAME}`.
-fn placeholders(text: &str) -> Result<String, String> {
+fn placeholders(text: &str) -> Result<String, SetupError> {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
-        let (name, tail) = after.split_once('}').ok_or("a `${` in it is not closed")?;
+        let (name, tail) = after.split_once('}').ok_or(SetupError::Unclosed)?;
         let variable = name.strip_prefix("env:").unwrap_or(name);
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if variable.is_empty() || !variable.chars().all(plain) {
-            return Err(format!(
-                "only the client can fill in its `${{{}}}`",
-                escape(name)
-            ));
+            return Err(SetupError::OnlyTheClient(name.to_owned()));
         }
         let _ = write!(out, "{before}${{{variable}}}");
         rest = tail;
@@ -67,16 +63,18 @@ pub fn one_section(entries: Vec<Entry>, notes: &mut [(String, String)]) -> Vec<E
     kept
 }
 
-/// Exchanges the entries for one gateway. Gives its policy, and where that goes.
+/// Exchanges the entries for one gateway. Gives its policy, which begins
+/// as the default one goes on, and where it goes.
 pub fn replace(
     document: &mut Document,
     entries: &[Entry],
     program: &str,
     path: &Path,
-    lock: Option<&PathBuf>,
-) -> Result<(PathBuf, String), String> {
+    lock: Option<&Path>,
+    default: &str,
+) -> Result<(PathBuf, String), SetupError> {
     let Some(first) = entries.first() else {
-        return Err("there is no server to put behind a gateway".to_owned());
+        return Err(SetupError::NothingForGateway);
     };
     let name = free_name(document, first);
     let policy = file::beside(path, POLICY);
@@ -86,22 +84,18 @@ pub fn replace(
          version: 1\nservers:\n",
     );
     for entry in entries {
-        let launch = entry.launch().ok_or("an entry starts no server")?;
+        let launch = entry.launch().ok_or(SetupError::StartsNothing)?;
         server(&mut text, &entry.name, &servable(launch)?);
         document.remove(entry)?;
     }
     text.push('\n');
-    for line in source::DEFAULT.lines().skip_while(|line| *line != "rules:") {
+    for line in default.lines().skip_while(|line| *line != "rules:") {
         text.push_str(line);
         text.push('\n');
     }
     // What an earlier `init` wrote, and nobody changed, is as good as new.
     if policy.exists() && std::fs::read_to_string(&policy).ok().as_ref() != Some(&text) {
-        return Err(format!(
-            "`{0}` exists already, and says something else: move it away, or name the servers in it \
-             (`servers:`) and write an entry that starts `bouncer gateway --policy {0}`",
-            policy.display()
-        ));
+        return Err(SetupError::PolicyExists(policy));
     }
     let mut args = vec!["gateway".to_owned()];
     push(&mut args, "--policy", &absolute(&policy)?);

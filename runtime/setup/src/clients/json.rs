@@ -1,6 +1,7 @@
 //! JSON with comments, changed in place.
 
 use super::entry::{Entry, SENTINEL};
+use super::error::ConfigError;
 use super::remote;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
@@ -23,7 +24,7 @@ impl std::fmt::Debug for Json {
 }
 
 impl Json {
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, ConfigError> {
         let (text, bom) = match text.strip_prefix(BOM) {
             Some(rest) => (rest, true),
             None => (text, false),
@@ -40,8 +41,9 @@ impl Json {
             allow_non_finite_numbers: false,
             allow_extended_string_escapes: false,
         };
-        let root = CstRootNode::parse(text, &options).map_err(|error| error.to_string())?;
-        let top = root.object_value().ok_or("there is no JSON object in it")?;
+        let root = CstRootNode::parse(text, &options)
+            .map_err(|error| ConfigError::Syntax(error.to_string()))?;
+        let top = root.object_value().ok_or(ConfigError::NoJsonObject)?;
         without_duplicates(&top, "")?;
         Ok(Self { root, bom })
     }
@@ -59,23 +61,23 @@ impl Json {
         self.root.to_serde_value().unwrap_or(Value::Null)
     }
 
-    fn section(&self, keys: &[String]) -> Result<CstObject, String> {
+    fn section(&self, keys: &[String]) -> Result<CstObject, ConfigError> {
         let top = self.root.object_value();
         keys.iter()
             .try_fold(top, |at, key| at.map(|at| member(&at, key)?.object_value()))
             .flatten()
-            .ok_or_else(|| format!("there is no object `{}`", keys.join(".")))
+            .ok_or_else(|| ConfigError::NotThere("object", keys.join(".")))
     }
 
-    fn property(&self, entry: &Entry) -> Result<CstObjectProp, String> {
+    fn property(&self, entry: &Entry) -> Result<CstObjectProp, ConfigError> {
         member(&self.section(&entry.section)?, &entry.name)
-            .ok_or_else(|| format!("there is no `{}`", entry.place()))
+            .ok_or_else(|| ConfigError::NotThere("", entry.place()))
     }
 
-    fn object(&self, entry: &Entry) -> Result<CstObject, String> {
+    fn object(&self, entry: &Entry) -> Result<CstObject, ConfigError> {
         self.property(entry)?
             .object_value()
-            .ok_or_else(|| format!("`{}` is not an object", entry.place()))
+            .ok_or_else(|| ConfigError::Wrong(entry.place(), "an object"))
     }
 
     /// Makes the entry start `program`, and exchanges the first `old` of its arguments
@@ -86,20 +88,20 @@ impl Json {
         program: &str,
         old: usize,
         new: &[String],
-    ) -> Result<(), String> {
+    ) -> Result<(), ConfigError> {
         let mut holder = self.object(entry)?;
         let mut key = "command";
         if entry.nested {
             holder = member(&holder, "command")
                 .and_then(|command| command.object_value())
-                .ok_or("`command` is not an object")?;
+                .ok_or_else(|| ConfigError::Wrong("command".to_owned(), "an object"))?;
             key = "path";
         }
-        let command = member(&holder, key).ok_or_else(|| format!("`{key}` is missing"))?;
+        let command = member(&holder, key).ok_or_else(|| ConfigError::Missing(key.to_owned()))?;
         command
             .value()
             .and_then(|value| value.as_string_lit())
-            .ok_or_else(|| format!("`{key}` is not a string"))?
+            .ok_or_else(|| ConfigError::Wrong(key.to_owned(), "a string"))?
             .set_raw_value(Value::from(program).to_string());
         let args: Option<CstArray> = member(&holder, "args").and_then(|args| args.array_value());
         if let Some(args) = args {
@@ -156,10 +158,14 @@ impl Json {
         entry: &Entry,
         program: &str,
         options: &[String],
-    ) -> Result<(), String> {
+    ) -> Result<(), ConfigError> {
         let object = self.object(entry)?;
         let value = object.to_serde_value().unwrap_or(Value::Null);
-        let kept = remote::kept(value.as_object().ok_or("it is not an object")?);
+        let kept = remote::kept(
+            value
+                .as_object()
+                .ok_or(ConfigError::WrongWhole("an object"))?,
+        );
         let text = Value::Object(kept.clone()).to_string();
         let members = object.properties();
         let named = |member: &CstObjectProp| member.decoded_name().unwrap_or_default();
@@ -167,7 +173,7 @@ impl Json {
         let at = members
             .iter()
             .position(|member| address(&named(member)))
-            .ok_or("it has no URL")?;
+            .ok_or_else(|| ConfigError::NoUrl(Some(entry.place())))?;
         // What stands before stays before; the rest goes, and what starts bouncer comes.
         let mut place = at;
         for (index, member) in members.into_iter().enumerate() {
@@ -198,7 +204,7 @@ impl Json {
         &mut self,
         entry: &Entry,
         kept: &Map<String, Value>,
-    ) -> Result<(), String> {
+    ) -> Result<(), ConfigError> {
         let object = self.object(entry)?;
         if let Some(env) = member(&object, "env").and_then(|env| env.object_value()) {
             if let Some(held) = member(&env, remote::VARIABLE) {
@@ -235,17 +241,17 @@ impl Json {
     }
 
     /// Puts what an older `init` had set aside back in the entry's place.
-    pub(super) fn restore_stash(&mut self, entry: &Entry) -> Result<(), String> {
+    pub(super) fn restore_stash(&mut self, entry: &Entry) -> Result<(), ConfigError> {
         let object = self.object(entry)?;
         let stash = member(&object, SENTINEL)
             .and_then(|stash| stash.value())
             .and_then(|stash| stash.to_serde_value())
-            .ok_or_else(|| format!("`{}` has no `{SENTINEL}`", entry.place()))?;
+            .ok_or_else(|| ConfigError::NotThere("", format!("{}.{SENTINEL}", entry.place())))?;
         self.property(entry)?.set_value(input(&stash));
         Ok(())
     }
 
-    pub(super) fn remove(&mut self, entry: &Entry) -> Result<(), String> {
+    pub(super) fn remove(&mut self, entry: &Entry) -> Result<(), ConfigError> {
         self.property(entry)?.remove();
         Ok(())
     }
@@ -256,7 +262,7 @@ impl Json {
         name: &str,
         program: &str,
         args: &[String],
-    ) -> Result<(), String> {
+    ) -> Result<(), ConfigError> {
         let entry = vec![
             ("command".to_owned(), program.into()),
             ("args".to_owned(), list(args)),
@@ -294,12 +300,12 @@ fn member(object: &CstObject, name: &str) -> Option<CstObjectProp> {
 }
 
 /// Clients differ in which of two equal keys they take.
-fn without_duplicates(object: &CstObject, place: &str) -> Result<(), String> {
+fn without_duplicates(object: &CstObject, place: &str) -> Result<(), ConfigError> {
     let mut seen = HashSet::new();
     for member in object.properties() {
-        let name = member.decoded_name().ok_or("a key cannot be read")?;
+        let name = member.decoded_name().ok_or(ConfigError::UnreadableKey)?;
         if !seen.insert(name.clone()) {
-            return Err(format!("duplicate key `{place}{name}`"));
+            return Err(ConfigError::DuplicateKey(format!("{place}{name}")));
         }
         if let Some(value) = member.value() {
             inside(&value, &format!("{place}{name}."))?;
@@ -308,7 +314,7 @@ fn without_duplicates(object: &CstObject, place: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn inside(value: &CstNode, place: &str) -> Result<(), String> {
+fn inside(value: &CstNode, place: &str) -> Result<(), ConfigError> {
     if let Some(object) = value.as_object() {
         return without_duplicates(&object, place);
     }

@@ -262,7 +262,6 @@ fn the_kinds_of_entries() {
         .into_iter()
         .map(|e| e.kind)
         .collect();
-    let other = |text: &str| Kind::Other(text.to_owned());
     assert_eq!(
         kinds,
         [
@@ -278,10 +277,10 @@ fn the_kinds_of_entries() {
                 url: "https://c".into(),
                 ..Remote::default()
             }),
-            other("`command` is not a string"),
-            other("it is not an object"),
-            other("`command` is missing"),
-            other("there is no command behind `--`"),
+            Kind::Other(ConfigError::Wrong("command".to_owned(), "a string")),
+            Kind::Other(ConfigError::WrongWhole("an object")),
+            Kind::Other(ConfigError::Missing("command".to_owned())),
+            Kind::Other(ConfigError::NoCommandBehind),
         ]
     );
 }
@@ -300,7 +299,7 @@ fn doubtful_files_are_refused() {
         ("a.toml", "a = 1\na = 2", "duplicate key"),
     ] {
         let error = Document::parse(Path::new(name), text).unwrap_err();
-        assert!(error.contains(part), "{text}: {error}");
+        assert!(error.to_string().contains(part), "{text}: {error}");
     }
     // A mark at the beginning stays.
     let text = "\u{feff}{\"mcpServers\": {}}";
@@ -441,5 +440,7 @@ fn what_cannot_be_fronted_is_known() {
     }
     let text = r#"{"mcpServers": {"a": {"command": "bouncer", "args": ["run", "--upstream-env", "BOUNCER_UPSTREAM"]}}}"#;
     let entry = parse("a.json", text).entries().remove(0);
-    assert!(matches!(&entry.kind, Kind::Other(why) if why.contains("BOUNCER_UPSTREAM")));
+    assert!(
+        matches!(&entry.kind, Kind::Other(why) if why.to_string().contains("BOUNCER_UPSTREAM"))
+    );
 }

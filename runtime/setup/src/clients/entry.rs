@@ -1,6 +1,7 @@
 //! One server's entry in a client's configuration: what it starts, and whether bouncer
 //! stands before it already.
 
+use super::error::ConfigError;
 use super::remote::{self, Remote};
 use serde_json::{Map, Value};
 
@@ -63,7 +64,7 @@ pub enum Kind {
         kept: Map<String, Value>,
     },
     /// None of these.
-    Other(String),
+    Other(ConfigError),
 }
 
 /// An entry, and where it stands.
@@ -120,12 +121,14 @@ impl Entry {
     }
 }
 
-fn kind(value: &Value) -> Result<Kind, String> {
-    let entry = value.as_object().ok_or("it is not an object")?;
+fn kind(value: &Value) -> Result<Kind, ConfigError> {
+    let entry = value
+        .as_object()
+        .ok_or(ConfigError::WrongWhole("an object"))?;
     if let Some(stash) = entry.get(SENTINEL) {
         let stash = stash
             .as_object()
-            .ok_or_else(|| format!("`{SENTINEL}` is not an object"))?;
+            .ok_or_else(|| ConfigError::Wrong(SENTINEL.to_owned(), "an object"))?;
         if let Some(remote) = Remote::read(stash)? {
             return Ok(Kind::Remote(remote));
         }
@@ -133,7 +136,7 @@ fn kind(value: &Value) -> Result<Kind, String> {
     }
     if !entry.contains_key("command") {
         let remote = Remote::read(entry)?.map(Kind::Remote);
-        return remote.ok_or_else(|| "`command` is missing".to_owned());
+        return remote.ok_or_else(|| ConfigError::Missing("command".to_owned()));
     }
     let launch = launch(entry)?;
     if !is_bouncer(&launch.program) && !starts_like_init(&launch.args) {
@@ -143,9 +146,7 @@ fn kind(value: &Value) -> Result<Kind, String> {
     let behind = launch.args.iter().position(|arg| arg == "--");
     if let (true, Some(at)) = (subcommand == "run", behind) {
         let (options, rest) = launch.args.split_at(at + 1);
-        let (program, args) = rest
-            .split_first()
-            .ok_or("there is no command behind `--`")?;
+        let (program, args) = rest.split_first().ok_or(ConfigError::NoCommandBehind)?;
         return Ok(Kind::Wrapped {
             options: options.to_vec(),
             launch: Launch {
@@ -157,11 +158,13 @@ fn kind(value: &Value) -> Result<Kind, String> {
     }
     if subcommand == "run" && launch.args.iter().any(|arg| arg == remote::OPTION) {
         let held = launch.env.iter().find(|(name, _)| name == remote::VARIABLE);
-        let (_, text) = held.ok_or_else(|| format!("its `env` has no `{}`", remote::VARIABLE))?;
-        let wrong = |why: String| format!("`env.{}`: {why}", remote::VARIABLE);
+        let (_, text) = held.ok_or(ConfigError::NotKept(remote::VARIABLE))?;
+        let place = || format!("env.{}", remote::VARIABLE);
+        let wrong = |why: ConfigError| ConfigError::Inside(place(), Box::new(why));
         return Ok(Kind::Fronted {
             remote: Remote::parse(text).map_err(wrong)?,
-            kept: serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?,
+            kept: serde_json::from_str(text)
+                .map_err(|error| wrong(ConfigError::Syntax(error.to_string())))?,
             options: launch.args,
         });
     }
@@ -185,7 +188,7 @@ fn starts_like_init(args: &[String]) -> bool {
     matches!(args, [run, server, ..] if run == "run" && (server == "--server" || server.starts_with("--server=")))
 }
 
-fn launch(entry: &Map<String, Value>) -> Result<Launch, String> {
+fn launch(entry: &Map<String, Value>) -> Result<Launch, ConfigError> {
     let (holder, program, place) = match entry.get("command") {
         Some(Value::Object(command)) => (command, "path", "command."),
         _ => (entry, "command", ""),
@@ -193,11 +196,11 @@ fn launch(entry: &Map<String, Value>) -> Result<Launch, String> {
     let text = |map: &Map<String, Value>, key: &str, place: &str| match map.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(format!("`{place}{key}` is not a string")),
+        Some(_) => Err(ConfigError::Wrong(format!("{place}{key}"), "a string")),
     };
-    let program =
-        text(holder, program, place)?.ok_or_else(|| format!("`{place}{program}` is missing"))?;
-    let wrong = || format!("`{place}args` is not a list of strings");
+    let program = text(holder, program, place)?
+        .ok_or_else(|| ConfigError::Missing(format!("{place}{program}")))?;
+    let wrong = || ConfigError::Wrong(format!("{place}args"), "a list of strings");
     let args = match holder.get("args") {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(items)) => items
@@ -206,18 +209,17 @@ fn launch(entry: &Map<String, Value>) -> Result<Launch, String> {
             .collect::<Result<_, _>>()?,
         Some(_) => return Err(wrong()),
     };
+    let not_texts = || ConfigError::Wrong(format!("{place}env"), "an object of strings");
     let env = match holder.get("env") {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Object(members)) => members
             .iter()
             .map(|(name, value)| {
-                let value = value
-                    .as_str()
-                    .ok_or_else(|| format!("`{place}env` is not an object of strings"))?;
+                let value = value.as_str().ok_or_else(not_texts)?;
                 Ok((name.clone(), value.to_owned()))
             })
-            .collect::<Result<_, String>>()?,
-        Some(_) => return Err(format!("`{place}env` is not an object of strings")),
+            .collect::<Result<_, ConfigError>>()?,
+        Some(_) => return Err(not_texts()),
     };
     Ok(Launch {
         program,

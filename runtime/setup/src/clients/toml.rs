@@ -1,6 +1,7 @@
 //! TOML, changed in place.
 
 use super::entry::Entry;
+use super::error::ConfigError;
 use super::remote;
 use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike, value};
@@ -58,10 +59,10 @@ impl std::fmt::Debug for Toml {
 }
 
 impl Toml {
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, ConfigError> {
         let document = text.parse::<DocumentMut>();
         Ok(Self {
-            document: document.map_err(|error| error.to_string())?,
+            document: document.map_err(|error| ConfigError::Syntax(error.to_string()))?,
             ends: Ends::of(text),
         })
     }
@@ -74,18 +75,18 @@ impl Toml {
         table(self.document.as_table())
     }
 
-    fn servers(&mut self) -> Result<&mut dyn TableLike, String> {
+    fn servers(&mut self) -> Result<&mut dyn TableLike, ConfigError> {
         self.document
             .get_mut("mcp_servers")
             .and_then(Item::as_table_like_mut)
-            .ok_or_else(|| "there is no table `mcp_servers`".to_owned())
+            .ok_or_else(|| ConfigError::NotThere("table", "mcp_servers".to_owned()))
     }
 
-    fn entry(&mut self, entry: &Entry) -> Result<&mut dyn TableLike, String> {
+    fn entry(&mut self, entry: &Entry) -> Result<&mut dyn TableLike, ConfigError> {
         let found = self.servers()?.get_mut(&entry.name);
         found
             .and_then(Item::as_table_like_mut)
-            .ok_or_else(|| format!("there is no table `{}`", entry.place()))
+            .ok_or_else(|| ConfigError::NotThere("table", entry.place()))
     }
 
     /// Makes the entry start `program`, and exchanges the first `old` of its arguments
@@ -96,12 +97,12 @@ impl Toml {
         program: &str,
         old: usize,
         new: &[String],
-    ) -> Result<(), String> {
+    ) -> Result<(), ConfigError> {
         let holder = self.entry(entry)?;
         let command = holder
             .get_mut("command")
             .and_then(Item::as_value_mut)
-            .ok_or("`command` is missing")?;
+            .ok_or_else(|| ConfigError::Missing("command".to_owned()))?;
         // What stands around the value, a comment for example, stays.
         let around = command.decor().clone();
         *command = program.into();
@@ -122,10 +123,14 @@ impl Toml {
         program: &str,
         options: &[String],
         variables: &[String],
-    ) -> Result<(), String> {
+    ) -> Result<(), ConfigError> {
         let holder = self.entry(entry)?;
         let whole = table(holder);
-        let kept = remote::kept(whole.as_object().ok_or("it is not a table")?);
+        let kept = remote::kept(
+            whole
+                .as_object()
+                .ok_or(ConfigError::WrongWhole("a table"))?,
+        );
         let text = Value::Object(kept.clone()).to_string();
         for name in kept.keys() {
             holder.remove(name);
@@ -154,7 +159,7 @@ impl Toml {
         entry: &Entry,
         kept: &Map<String, Value>,
         variables: &[String],
-    ) -> Result<(), String> {
+    ) -> Result<(), ConfigError> {
         let holder = self.entry(entry)?;
         let mut gone = vec!["command", "args"];
         if !variables.is_empty() {
@@ -185,11 +190,11 @@ impl Toml {
         Ok(())
     }
 
-    pub(super) fn remove(&mut self, entry: &Entry) -> Result<(), String> {
+    pub(super) fn remove(&mut self, entry: &Entry) -> Result<(), ConfigError> {
         let removed = self.servers()?.remove(&entry.name);
         removed
             .map(|_| ())
-            .ok_or_else(|| format!("there is no table `{}`", entry.place()))
+            .ok_or_else(|| ConfigError::NotThere("table", entry.place()))
     }
 
     pub(super) fn add(
@@ -198,7 +203,7 @@ impl Toml {
         name: &str,
         program: &str,
         args: &[String],
-    ) -> Result<(), String> {
+    ) -> Result<(), ConfigError> {
         let mut entry = toml_edit::Table::new();
         entry.insert("command", value(program));
         entry.insert("args", value(args.iter().collect::<Array>()));

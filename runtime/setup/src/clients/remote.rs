@@ -2,6 +2,7 @@
 //! kept in an entry that starts bouncer: as JSON in a variable of its environment, so that
 //! what is secret in it stands on no command line.
 
+use super::error::ConfigError;
 use serde_json::{Map, Value};
 
 /// The variable that holds the original.
@@ -48,7 +49,7 @@ impl Remote {
     ///
     /// # Errors
     /// If a member is not what it has to be.
-    pub fn read(entry: &Map<String, Value>) -> Result<Option<Self>, String> {
+    pub fn read(entry: &Map<String, Value>) -> Result<Option<Self>, ConfigError> {
         let url = ["url", "serverUrl", "httpUrl"]
             .iter()
             .find_map(|key| entry.get(*key));
@@ -75,7 +76,12 @@ impl Remote {
             Some(Value::String(of)) => {
                 variable("Authorization".to_owned(), "Bearer ", of.clone());
             }
-            Some(_) => return Err("`bearer_token_env_var` is not a string".to_owned()),
+            Some(_) => {
+                return Err(ConfigError::Wrong(
+                    "bearer_token_env_var".to_owned(),
+                    "a string",
+                ));
+            }
         }
         let transport = entry.get("type").and_then(Value::as_str);
         if transport.is_some_and(|name| name.eq_ignore_ascii_case("sse")) {
@@ -94,10 +100,10 @@ impl Remote {
     ///
     /// # Errors
     /// If it is no such entry. The message has nothing of its contents.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let map: Map<String, Value> =
-            serde_json::from_str(text).map_err(|_| "it is not a JSON object")?;
-        Self::read(&map)?.ok_or_else(|| "it has no `url`".to_owned())
+            serde_json::from_str(text).map_err(|_| ConfigError::WrongWhole("a JSON object"))?;
+        Self::read(&map)?.ok_or(ConfigError::NoUrl(None))
     }
 
     /// Whether something that is sent along looks like a proof of who asks.
@@ -128,8 +134,8 @@ pub fn kept(entry: &Map<String, Value>) -> Map<String, Value> {
         .collect()
 }
 
-fn texts(entry: &Map<String, Value>, key: &str) -> Result<Vec<(String, String)>, String> {
-    let wrong = || format!("`{key}` is not an object of strings");
+fn texts(entry: &Map<String, Value>, key: &str) -> Result<Vec<(String, String)>, ConfigError> {
+    let wrong = || ConfigError::Wrong(key.to_owned(), "an object of strings");
     match entry.get(key) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Object(members)) => members
