@@ -1,6 +1,6 @@
 //! Servers that hang, die and come back.
 
-use crate::gateway::tests::rig::{answer, call, introduce, list, patience, with};
+use crate::gateway::tests::rig::{answer, call, introduce, list, timeouts, with};
 use serde_json::json;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
@@ -9,7 +9,7 @@ const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_cha
 
 #[test]
 fn a_server_that_hangs_holds_nobody_up() {
-    with(&["hung", "well"], patience(), async |rig| {
+    with(&["hung", "well"], timeouts(), async |rig| {
         let _silent = rig.servers[0].accept().await;
         let began = Instant::now();
         rig.hello().await;
@@ -36,7 +36,7 @@ fn a_server_that_hangs_holds_nobody_up() {
 
 #[test]
 fn a_server_that_dies_comes_back() {
-    with(&["a", "b"], patience(), async |rig| {
+    with(&["a", "b"], timeouts(), async |rig| {
         let tools = json!({"tools": {}});
         let servers = [
             (tools.clone(), &["allow"][..]),
@@ -92,7 +92,7 @@ fn a_server_that_dies_comes_back() {
 
 #[test]
 fn a_server_that_answers_garbage_is_started_again() {
-    with(&["a"], patience(), async |rig| {
+    with(&["a"], timeouts(), async |rig| {
         rig.hello().await;
         for version in ["1999-01-01", "2025-11-25"] {
             let mut peer = rig.servers[0].accept().await;
@@ -110,7 +110,7 @@ fn a_server_that_answers_garbage_is_started_again() {
 
 #[test]
 fn changed_tools_are_shown_once_they_are_known() {
-    with(&["x", "x__y"], patience(), async |rig| {
+    with(&["x", "x__y"], timeouts(), async |rig| {
         let tools = json!({"tools": {"listChanged": true}});
         let servers = [(tools.clone(), &["a"][..]), (tools.clone(), &["allow"][..])];
         let mut peers = rig.start(&servers).await;
@@ -134,7 +134,7 @@ fn changed_tools_are_shown_once_they_are_known() {
 
 #[test]
 fn the_end_of_the_client_ends_all() {
-    with(&["a", "b"], patience(), async |rig| {
+    with(&["a", "b"], timeouts(), async |rig| {
         let _hung = rig.servers[0].accept().await;
         rig.hello().await;
         let mut peer = rig.servers[1].accept().await;
@@ -149,7 +149,7 @@ fn the_end_of_the_client_ends_all() {
 
 #[test]
 fn a_signal_ends_all() {
-    with(&["a"], patience(), async |rig| {
+    with(&["a"], timeouts(), async |rig| {
         let mut peers = rig.start(&[(json!({"tools": {}}), &["allow"][..])]).await;
         rig.client.send(&call("1", "a__allow", "{}")).await;
         peers[0].json().await;
