@@ -3,6 +3,7 @@
 //! policies.
 
 use crate::generate;
+use crate::top;
 use crate::verify_brute::setting;
 use bouncer_compiler::policy::Policy;
 use bouncer_compiler::{Input, load};
@@ -13,10 +14,6 @@ use bouncer_verify::{Finding, Kind, ListedTool, Options, Report, verify};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 fn policy(text: &str, packs: bool, heuristics: bool) -> Option<Policy> {
     let input = Input {
@@ -117,7 +114,7 @@ fn verified(policy: &Policy, tools: &[ListedTool]) -> Report {
 #[test]
 fn examples_from_the_corpus_replay() {
     let mut tally = BTreeMap::new();
-    for file in std::fs::read_dir(root().join("tests/corpus")).unwrap() {
+    for file in std::fs::read_dir(top().join("tests/corpus")).unwrap() {
         let file = file.unwrap().path();
         let name = file.display().to_string();
         let text = std::fs::read_to_string(&file).unwrap();
@@ -153,7 +150,7 @@ fn examples_from_the_corpus_replay() {
 fn examples_from_policies_and_packs_replay() {
     let mut tally = BTreeMap::new();
     for folder in ["examples", "tests/e2e/policies"] {
-        for file in std::fs::read_dir(root().join(folder)).unwrap() {
+        for file in std::fs::read_dir(top().join(folder)).unwrap() {
             let file = file.unwrap().path();
             if file.extension().is_none_or(|ext| ext != "yaml") {
                 continue;
@@ -168,7 +165,7 @@ fn examples_from_policies_and_packs_replay() {
         }
     }
     let packs = policy("version: 1\n", true, true).unwrap();
-    for file in std::fs::read_dir(root().join("tests/fixtures/tools")).unwrap() {
+    for file in std::fs::read_dir(top().join("tests/fixtures/tools")).unwrap() {
         let file = file.unwrap().path();
         if file.extension().is_none_or(|ext| ext != "json") {
             continue;
