@@ -12,8 +12,8 @@ use bouncer_engine::tools::Lock;
 use bouncer_plan::Plan;
 use bouncer_plan::format::ServerEntry;
 use bouncer_proxy::{
-    Changes, Endpoint, Gateway, HttpGateway, HttpServer, Limits, Listen, Metrics, Opened, Patience,
-    ServerCommand, Settings, TlsFiles, Tokens, conversation_id,
+    Changes, Endpoint, Gateway, HttpGateway, HttpServer, Limits, Listen, Metrics, NewConversation,
+    ServerCommand, Settings, Timeouts, TlsFiles, Tokens, conversation_id,
 };
 use serde_json::Value;
 use std::ffi::OsString;
@@ -69,9 +69,9 @@ pub fn command(args: GatewayArgs) -> Outcome {
             observe: guard.observe,
             ..Settings::default()
         },
-        patience: Patience {
+        timeouts: Timeouts {
             lists: Duration::from_secs(args.wait_for_servers.into()),
-            ..Patience::default()
+            ..Timeouts::default()
         },
     };
     match listen(&args.listen)? {
@@ -95,7 +95,7 @@ struct Common {
     metrics: Metrics,
     page: Option<page::Ready>,
     settings: Settings,
-    patience: Patience,
+    timeouts: Timeouts,
 }
 
 fn over_stdio(common: Common) -> Outcome {
@@ -103,7 +103,7 @@ fn over_stdio(common: Common) -> Outcome {
     let conversation = conversation_id();
     let (path, audit) = audit_log(common.audit, &common.kept, &conversation, &plan)?;
     let place = common.page.as_ref();
-    let place = place.map(|page| page.board().place(&conversation));
+    let place = place.map(|page| page.status().conversation(&conversation));
     let desk = desk(&plan, common.approvals, conversation);
     announce(&common.servers, &plan, &path, common.settings.observe);
     let _link = common.page.and_then(|page| page.start(path));
@@ -117,13 +117,13 @@ fn over_stdio(common: Common) -> Outcome {
         gate,
         lock: common.lock,
         audit,
-        desk,
+        approvals: desk,
         servers: common.servers,
         settings: common.settings,
-        patience: common.patience,
+        timeouts: common.timeouts,
         changes: common.changes,
         metrics: common.metrics,
-        place,
+        status: place,
     };
     let ended = gateway.run();
     counted.finish();
@@ -160,12 +160,12 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         metrics,
         page,
         settings,
-        patience,
+        timeouts,
     } = common;
     // What would fail for every conversation fails at once.
     let (path, own) = audit_log(audit.clone(), &kept, &conversation_id(), &plan)?;
     announce(&servers, &plan, &path, settings.observe);
-    let board = page.as_ref().map(|page| page.board().clone());
+    let board = page.as_ref().map(|page| page.status().clone());
     let _link = page.and_then(|page| page.start(path));
     let places = board.clone();
     let open = Box::new(move |conversation: &str, plan: &Plan| {
@@ -181,11 +181,13 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         if let Some(tally) = &tally {
             gate.share_budgets(SharedTally::clone(tally));
         }
-        Ok(Opened {
+        Ok(NewConversation {
             gate,
             audit,
-            desk,
-            place: places.as_ref().map(|board| board.place(conversation)),
+            approvals: desk,
+            status: places
+                .as_ref()
+                .map(|status| status.conversation(conversation)),
         })
     });
     let address = listen.address;
@@ -198,10 +200,10 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         lock,
         servers,
         settings,
-        patience,
+        timeouts,
         changes,
         metrics,
-        board,
+        status: board,
     };
     let ended = gateway.run();
     counted.finish();

@@ -10,7 +10,7 @@ use crate::ui::{self, Link, Subject};
 use bouncer_compiler::diagnostic::escape;
 use bouncer_engine::tools::Lock;
 use bouncer_plan::Plan;
-use bouncer_proxy::{Board, Metrics, Page};
+use bouncer_proxy::{GatewayStatus, Metrics, Page};
 use bouncer_store::approvals::Store;
 use std::io::{self, IsTerminal};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -52,8 +52,8 @@ pub(super) fn bind(args: &PageArgs, shown: Shown<'_>) -> Result<Option<Ready>, F
             return Err(Failure::Message(why));
         }
     };
-    let board = Board::default();
-    board.set_plan(shown.plan.clone());
+    let status = GatewayStatus::default();
+    status.set_plan(shown.plan.clone());
     Ok(Some(Ready {
         link: args
             .ui_link
@@ -61,7 +61,7 @@ pub(super) fn bind(args: &PageArgs, shown: Shown<'_>) -> Result<Option<Ready>, F
             .or_else(|| Link::default_path(page.address().port())),
         page,
         subject: Subject {
-            board,
+            status,
             metrics: shown.metrics.clone(),
             approvals: shown.approvals.or_else(Store::default_path),
             lifetimes: source::lifetimes(shown.plan),
@@ -75,8 +75,8 @@ pub(super) fn bind(args: &PageArgs, shown: Shown<'_>) -> Result<Option<Ready>, F
 
 impl Ready {
     /// Where the gateway shows what it does.
-    pub(super) const fn board(&self) -> &Board {
-        &self.subject.board
+    pub(super) const fn status(&self) -> &GatewayStatus {
+        &self.subject.status
     }
 
     /// Hands the page out, and says where. The link's file goes when the result does.

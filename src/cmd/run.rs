@@ -10,7 +10,7 @@ use bouncer_compiler::diagnostic::escape;
 use bouncer_engine::gate::{Gate, SharedTally};
 use bouncer_engine::tools::Lock;
 use bouncer_plan::Plan;
-use bouncer_proxy::{Changes, Desk, Endpoint, Metrics, Proxy, Settings, conversation_id};
+use bouncer_proxy::{Approvals, Changes, Endpoint, Metrics, Proxy, Settings, conversation_id};
 use bouncer_store::SharedBudgets;
 use bouncer_store::approvals::Store;
 use std::io::Write;
@@ -118,7 +118,7 @@ pub fn run(options: RunOptions) -> Outcome {
         gate: options.gate,
         lock: options.lock,
         audit,
-        desk,
+        approvals: desk,
         server,
         endpoint: endpoint.clone(),
         settings: options.settings,
@@ -193,12 +193,12 @@ pub(super) fn audit_log(
 
 /// The approvals given out of band. Without them such calls are denied, so a store that
 /// cannot be opened is no reason not to start.
-pub(super) fn desk(plan: &Plan, path: Option<PathBuf>, conversation: String) -> Option<Desk> {
+pub(super) fn desk(plan: &Plan, path: Option<PathBuf>, conversation: String) -> Option<Approvals> {
     let path = path.or_else(Store::default_path)?;
     match Store::open(&path, source::lifetimes(plan)) {
         Ok(store) => {
             let digest = plan.digest().iter().map(|b| format!("{b:02x}"));
-            Some(Desk::new(store, conversation, digest.collect()))
+            Some(Approvals::new(store, conversation, digest.collect()))
         }
         Err(error) => {
             note(&format!(

@@ -1,6 +1,6 @@
 //! Calls that wait for a human, and what became of others. A fault here decides nothing.
 
-use bouncer_proxy::Said;
+use bouncer_proxy::PageResponse;
 use bouncer_store::approvals::{Choice, DecideError, Lifetimes, Record, Status, Store};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -69,9 +69,12 @@ impl Approvals {
 
     /// Does something with the store; what cannot be opened or fails is opened anew the
     /// next time.
-    fn with<T>(&self, work: impl FnOnce(&Store) -> Result<T, DecideError>) -> Result<T, Said> {
+    fn with<T>(
+        &self,
+        work: impl FnOnce(&Store) -> Result<T, DecideError>,
+    ) -> Result<T, PageResponse> {
         let unusable = |why: &dyn std::fmt::Display| {
-            Err(Said::error(
+            Err(PageResponse::error(
                 503,
                 &format!("the approvals cannot be used: {why}"),
             ))
@@ -95,14 +98,18 @@ impl Approvals {
                 *held = None;
                 unusable(&error)
             }
-            Err(error @ DecideError::Unknown(_)) => Err(Said::error(404, &error.to_string())),
-            Err(error @ DecideError::Already(..)) => Err(Said::error(409, &error.to_string())),
+            Err(error @ DecideError::Unknown(_)) => {
+                Err(PageResponse::error(404, &error.to_string()))
+            }
+            Err(error @ DecideError::Already(..)) => {
+                Err(PageResponse::error(409, &error.to_string()))
+            }
         }
     }
 
     /// All that waits or holds, and what was decided lately. `seen`: what the page was
     /// told last; if that is still so, there is nothing to say.
-    pub(super) fn list(&self, seen: Option<&str>) -> Said {
+    pub(super) fn list(&self, seen: Option<&str>) -> PageResponse {
         let now = now_ms();
         let version = match self.with(|store| Ok(store.version()?)) {
             Ok(version) => version,
@@ -166,25 +173,25 @@ impl Approvals {
             object.insert("seen".to_owned(), mark.into());
             object.insert("now_ms".to_owned(), now.into());
         }
-        Said::json(200, &value)
+        PageResponse::json(200, &value)
     }
 
     /// One request, whole.
-    pub(super) fn one(&self, id: &str) -> Said {
+    pub(super) fn one(&self, id: &str) -> PageResponse {
         match self.with(|store| Ok(store.get(id)?)) {
-            Ok(Some(record)) => Said::json(200, &show(record, true)),
-            Ok(None) => Said::error(404, "there is no such request"),
+            Ok(Some(record)) => PageResponse::json(200, &show(record, true)),
+            Ok(None) => PageResponse::error(404, "there is no such request"),
             Err(said) => said,
         }
     }
 
     /// Writes down what the human decided.
-    pub(super) fn decide(&self, body: &[u8]) -> Said {
+    pub(super) fn decide(&self, body: &[u8]) -> PageResponse {
         let wanted: Wanted = match serde_json::from_slice(body) {
             Ok(wanted) => wanted,
             Err(_) => {
                 let why = "the body has to be `{\"id\": …, \"choice\": \"once\" | \"conversation\" | \"deny\"}`";
-                return Said::error(400, why);
+                return PageResponse::error(400, why);
             }
         };
         let choice = match wanted.choice {
@@ -193,7 +200,7 @@ impl Approvals {
             Chosen::Deny => Choice::Deny,
         };
         match self.with(|store| store.decide(&wanted.id, choice)) {
-            Ok(record) => Said::json(200, &show(record, true)),
+            Ok(record) => PageResponse::json(200, &show(record, true)),
             Err(said) => said,
         }
     }
@@ -212,8 +219,8 @@ fn show(record: Record, whole: bool) -> Value {
     value
 }
 
-fn same(now_ms: i64) -> Said {
-    Said::json(200, &json!({ "same": true, "now_ms": now_ms }))
+fn same(now_ms: i64) -> PageResponse {
+    PageResponse::json(200, &json!({ "same": true, "now_ms": now_ms }))
 }
 
 fn now_ms() -> i64 {

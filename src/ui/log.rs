@@ -7,7 +7,7 @@ use crate::cmd::audit::filter::Filter;
 use crate::cmd::audit::lines::{self, Line};
 use crate::cmd::audit::stats::Stats;
 use crate::output::Failure;
-use bouncer_proxy::Said;
+use bouncer_proxy::PageResponse;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -124,20 +124,22 @@ impl Log {
     }
 
     /// The newest lines that fit the filter, before `before`.
-    pub(super) fn page(&self, query: &[(String, String)]) -> Said {
+    pub(super) fn page(&self, query: &[(String, String)]) -> PageResponse {
         let wanted = match Wanted::new(query) {
             Ok(wanted) => wanted,
-            Err(why) => return Said::error(400, &why),
+            Err(why) => return PageResponse::error(400, &why),
         };
         let before = value(query, "before").map(Cursor::parse);
         let Some(before) = before.map_or(Some(None), |cursor| cursor.map(Some)) else {
-            return Said::error(400, "that is no place in the log");
+            return PageResponse::error(400, "that is no place in the log");
         };
         let limit = value(query, "limit").and_then(|limit| limit.parse().ok());
         let limit: usize = limit.unwrap_or(50).clamp(1, MAX_LINES);
         match self.find(&wanted, before, limit) {
-            Ok(value) => Said::json(200, &value),
-            Err(error) => Said::error(503, &format!("the audit log cannot be read: {error}")),
+            Ok(value) => PageResponse::json(200, &value),
+            Err(error) => {
+                PageResponse::error(503, &format!("the audit log cannot be read: {error}"))
+            }
         }
     }
 
@@ -179,14 +181,14 @@ impl Log {
     }
 
     /// Counts over the newest part of the log.
-    pub(super) fn counts(&self, query: &[(String, String)]) -> Said {
+    pub(super) fn counts(&self, query: &[(String, String)]) -> PageResponse {
         let wanted = match Wanted::new(query) {
             Ok(wanted) => wanted,
-            Err(why) => return Said::error(400, &why),
+            Err(why) => return PageResponse::error(400, &why),
         };
         match self.count(&wanted) {
-            Ok(value) => Said::json(200, &value),
-            Err(why) => Said::error(503, &format!("the audit log cannot be read: {why}")),
+            Ok(value) => PageResponse::json(200, &value),
+            Err(why) => PageResponse::error(503, &format!("the audit log cannot be read: {why}")),
         }
     }
 
@@ -223,16 +225,18 @@ impl Log {
     }
 
     /// Whether the log is as it was written.
-    pub(super) fn chain(&self) -> Said {
+    pub(super) fn chain(&self) -> PageResponse {
         let Ok(_one) = self.checking.try_lock() else {
-            return Said::error(503, "the chain is being checked already");
+            return PageResponse::error(503, "the chain is being checked already");
         };
         match bouncer_audit::verify(&self.path, &[]) {
             Ok(report) => {
                 let value = serde_json::to_value(&report).unwrap_or_default();
-                Said::json(200, &value)
+                PageResponse::json(200, &value)
             }
-            Err(error) => Said::error(503, &format!("the chain cannot be checked: {error}")),
+            Err(error) => {
+                PageResponse::error(503, &format!("the chain cannot be checked: {error}"))
+            }
         }
     }
 }

@@ -17,7 +17,7 @@ pub use link::Link;
 
 use approvals::Approvals;
 use bouncer_engine::tools::Lock;
-use bouncer_proxy::{Board, Metrics, Page, Said, Site};
+use bouncer_proxy::{GatewayStatus, Metrics, Page, PageContent, PageResponse};
 use bouncer_store::approvals::Lifetimes;
 use log::Log;
 use policy::PolicyView;
@@ -30,7 +30,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Subject {
     /// The gateway as it runs.
-    pub board: Board,
+    pub status: GatewayStatus,
     /// What it counts.
     pub metrics: Metrics,
     /// Where approvals are kept, if they can be.
@@ -50,13 +50,13 @@ pub struct Subject {
 /// # Errors
 /// If there can be no thread for it.
 pub fn start(page: Page, subject: Subject) -> io::Result<()> {
-    page.start(Arc::new(Desk::new(subject)))
+    page.start(Arc::new(GatewayPage::new(subject)))
 }
 
 /// All that stands on the page.
 #[derive(Debug)]
-struct Desk {
-    board: Board,
+struct GatewayPage {
+    status: GatewayStatus,
     metrics: Metrics,
     approvals: Approvals,
     log: Log,
@@ -64,26 +64,26 @@ struct Desk {
     observes: bool,
 }
 
-impl Desk {
+impl GatewayPage {
     fn new(subject: Subject) -> Self {
         Self {
             approvals: Approvals::new(subject.approvals, subject.lifetimes),
             log: Log::new(subject.audit),
-            policy: PolicyView::new(subject.board.clone(), subject.lock),
-            board: subject.board,
+            policy: PolicyView::new(subject.status.clone(), subject.lock),
+            status: subject.status,
             metrics: subject.metrics,
             observes: subject.observes,
         }
     }
 
-    fn about(&self) -> Said {
-        let plan = self.board.plan();
-        Said::json(
+    fn about(&self) -> PageResponse {
+        let plan = self.status.plan();
+        PageResponse::json(
             200,
             &json!({
                 "version": env!("CARGO_PKG_VERSION"),
                 "plan": plan.map(|plan| plan.short_digest()),
-                "failure": self.board.failure(),
+                "failure": self.status.failure(),
                 "observes": self.observes,
                 "log": self.log.name(),
                 "approvals": self.approvals.name(),
@@ -91,27 +91,27 @@ impl Desk {
         )
     }
 
-    fn servers(&self) -> Said {
+    fn servers(&self) -> PageResponse {
         let counts = self.metrics.by_tool().into_iter();
         let counts: Vec<_> = counts
             .map(|(server, tool, verdict, count)| {
                 json!({ "server": server, "tool": tool, "verdict": verdict, "count": count })
             })
             .collect();
-        let conversations = self.board.conversations();
-        Said::json(
+        let conversations = self.status.conversations();
+        PageResponse::json(
             200,
             &json!({ "conversations": conversations, "counts": counts }),
         )
     }
 }
 
-impl Site for Desk {
+impl PageContent for GatewayPage {
     fn file(&self, path: &str) -> Option<(&'static str, &'static str)> {
         files::find(path)
     }
 
-    fn get(&self, path: &str, query: &[(String, String)]) -> Said {
+    fn get(&self, path: &str, query: &[(String, String)]) -> PageResponse {
         match path {
             "/api/about" => self.about(),
             "/api/approvals" => self.approvals.list(value(query, "seen")),
@@ -125,7 +125,7 @@ impl Site for Desk {
         }
     }
 
-    fn post(&self, path: &str, body: &[u8]) -> Said {
+    fn post(&self, path: &str, body: &[u8]) -> PageResponse {
         match path {
             "/api/approvals" => self.approvals.decide(body),
             _ => nothing(),
@@ -133,8 +133,8 @@ impl Site for Desk {
     }
 }
 
-fn nothing() -> Said {
-    Said::error(404, "there is nothing here")
+fn nothing() -> PageResponse {
+    PageResponse::error(404, "there is nothing here")
 }
 
 /// The value of a parameter.

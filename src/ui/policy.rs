@@ -8,7 +8,7 @@ use crate::source;
 use bouncer_compiler::policy::Written;
 use bouncer_engine::tools::Lock;
 use bouncer_plan::Plan;
-use bouncer_proxy::{Board, Said};
+use bouncer_proxy::{GatewayStatus, PageResponse};
 use bouncer_verify::report;
 use bouncer_verify::{ListedTool, Options};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The plan in force, and what was found about it.
 #[derive(Debug)]
 pub(super) struct PolicyView {
-    board: Board,
+    status: GatewayStatus,
     tools: Arc<Vec<ListedTool>>,
     found: Arc<Mutex<Found>>,
 }
@@ -32,20 +32,20 @@ struct Found {
 }
 
 impl PolicyView {
-    pub(super) fn new(board: Board, lock: Option<Lock>) -> Self {
+    pub(super) fn new(status: GatewayStatus, lock: Option<Lock>) -> Self {
         let tools = lock.into_iter().flat_map(|lock| lock.tools);
         let tools = tools.map(|tool| (tool.server, tool.definition)).collect();
         Self {
-            board,
+            status,
             tools: Arc::new(tools),
             found: Arc::default(),
         }
     }
 
     /// The texts, and what was found so far.
-    pub(super) fn said(&self) -> Said {
-        let Some(plan) = self.board.plan() else {
-            return Said::error(503, "there is no plan yet");
+    pub(super) fn said(&self) -> PageResponse {
+        let Some(plan) = self.status.plan() else {
+            return PageResponse::error(503, "there is no plan yet");
         };
         let findings = self.findings(&plan);
         let written = Written::from_json(plan.tables().source);
@@ -55,11 +55,11 @@ impl PolicyView {
             };
             written.files.into_iter().map(file).collect()
         });
-        Said::json(
+        PageResponse::json(
             200,
             &json!({
                 "plan": plan.short_digest(),
-                "failure": self.board.failure(),
+                "failure": self.status.failure(),
                 "files": files,
                 "verified": findings,
             }),

@@ -24,7 +24,7 @@ pub fn splice(line: &[u8], mut edits: Vec<Edit<'_>>) -> Option<Vec<u8>> {
 
 /// The whole member of a strictly read object that has that value, found by its place,
 /// with the comma that goes when it goes. `None` if the value is no part of the object.
-pub fn member<'a>(object: &'a [u8], value: &[u8]) -> Option<&'a [u8]> {
+pub fn whole_member<'a>(object: &'a [u8], value: &[u8]) -> Option<&'a [u8]> {
     let at = (value.as_ptr() as usize).checked_sub(object.as_ptr() as usize)?;
     let before = object.get(..at)?.trim_ascii_end().strip_suffix(b":")?;
     let name = before.trim_ascii_end().strip_suffix(b"\"")?;
@@ -50,7 +50,7 @@ mod tests {
         let without = |object: &str, value: &str| {
             let at = object.find(value).unwrap();
             let value = &object.as_bytes()[at..at + value.len()];
-            let member = member(object.as_bytes(), value).unwrap();
+            let member = whole_member(object.as_bytes(), value).unwrap();
             let left = splice(object.as_bytes(), vec![(member, Vec::new())]).unwrap();
             String::from_utf8(left).unwrap()
         };
@@ -60,7 +60,7 @@ mod tests {
         );
         assert_eq!(without(r#"{"a":1 , "b":22 }"#, "22"), r#"{"a":1  }"#);
         assert_eq!(without(r#"{ "\u0062":22 }"#, "22"), "{  }");
-        assert_eq!(member(b"{}", b"x"), None);
+        assert_eq!(whole_member(b"{}", b"x"), None);
     }
 
     #[test]

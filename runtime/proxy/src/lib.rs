@@ -16,19 +16,19 @@ mod telemetry;
 mod upstream;
 mod wire;
 
-pub use approval::out_of_band::Desk;
+pub use approval::out_of_band::Approvals;
 pub use conversation::settings::Settings;
 pub use gateway::run::Gateway;
-pub use gateway::timeouts::Patience;
-pub use http::config::{Limits, Listen, Opened, Opener};
+pub use gateway::timeouts::Timeouts;
+pub use http::config::{ConversationOpener, Limits, Listen, NewConversation};
 pub use http::run::HttpGateway;
 pub use http::tls::TlsFiles;
 pub use http::tokens::Tokens;
-pub use page::{Page, Said, Site};
+pub use page::{Page, PageContent, PageResponse};
 pub use session::reload::{Change, Changes, Watcher, changes};
 pub use session::run::{Proxy, conversation_id};
 pub use telemetry::metrics::Metrics;
-pub use telemetry::status::{Board, Place};
+pub use telemetry::status::{ConversationStatus, GatewayStatus};
 #[cfg(feature = "otel")]
 pub use telemetry::traces::Traces;
 pub use upstream::connection::Endpoint;

@@ -87,7 +87,7 @@ impl From<std::io::Error> for BudgetsError {
     }
 }
 
-/// See the module.
+/// Budgets that several processes use up together.
 #[derive(Debug)]
 pub struct SharedBudgets {
     connection: Connection,

@@ -3,7 +3,7 @@
 //!
 //! Without a store, or with one that fails, nothing is approved.
 
-use crate::conversation::call::Case;
+use crate::conversation::call::CallContext;
 use bouncer_engine::gate::{Approvable, VerdictRecord};
 use bouncer_store::approvals::{Key, Request, Store, StoreError, Subject};
 use bouncer_system::log::{note, visible};
@@ -19,7 +19,7 @@ const MAX_FILED: usize = 1000;
 
 /// The store, and what every request of this proxy has in common.
 #[derive(Debug)]
-pub struct Desk {
+pub struct Approvals {
     store: Store,
     conversation: String,
     plan: RefCell<Rc<str>>,
@@ -38,22 +38,22 @@ pub(crate) enum NotAsked {
 
 /// An approval that holds, and is not used up.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct GrantedApproval {
     id: String,
     key: Key,
     /// Until the conversation ends, not only once.
     lasting: bool,
 }
 
-impl Held {
+impl GrantedApproval {
     /// The id of the request that was approved.
     pub(crate) fn id(&self) -> &str {
         &self.id
     }
 }
 
-impl Desk {
-    /// A desk over the store that the command line shares, for the `conversation` of one
+impl Approvals {
+    /// Approvals over the store that the command line shares, for the `conversation` of one
     /// proxy and the plan with this digest.
     #[must_use]
     pub fn new(store: Store, conversation: String, plan: String) -> Self {
@@ -82,11 +82,11 @@ impl Desk {
 
     /// Whether this is a call again that was put before a human, who has approved it
     /// since: such a call was counted already.
-    pub(crate) fn comes_back(&self, server: Option<&str>, case: &Case<'_>) -> bool {
+    pub(crate) fn comes_back(&self, server: Option<&str>, context: &CallContext<'_>) -> bool {
         if self.filed.borrow().is_empty() {
             return false;
         }
-        let Some(call) = self.whole_call(server, case) else {
+        let Some(call) = self.whole_call(server, context) else {
             return false;
         };
         let Some(key) = self.filed.borrow().get(&call).copied() else {
@@ -100,8 +100,8 @@ impl Desk {
     }
 
     /// The approval that holds for `key`: for the whole conversation, else for once.
-    fn approval(&self, key: Key) -> Option<Held> {
-        let held = |lasting| move |id| Held { id, key, lasting };
+    fn approval(&self, key: Key) -> Option<GrantedApproval> {
+        let held = |lasting| move |id| GrantedApproval { id, key, lasting };
         let lasting = self.store.lasting(&key, &self.conversation);
         let found = lasting.and_then(|found| match found {
             Some(id) => Ok(Some(held(true)(id))),
@@ -114,8 +114,8 @@ impl Desk {
     }
 
     /// The key of a call as a whole.
-    fn whole_call(&self, server: Option<&str>, case: &Case<'_>) -> Option<Key> {
-        if too_large(case) {
+    fn whole_call(&self, server: Option<&str>, context: &CallContext<'_>) -> Option<Key> {
+        if too_large(context) {
             return None;
         }
         let plan = self.plan();
@@ -123,8 +123,8 @@ impl Desk {
             plan: &plan,
             conversation: &self.conversation,
             server,
-            tool: case.call.tool(),
-            arguments: case.call.arguments(),
+            tool: context.call.tool(),
+            arguments: context.call.arguments(),
             subject: Subject::Call,
             reason: "",
             at: None,
@@ -137,7 +137,7 @@ impl Desk {
         &'a self,
         plan: &'a str,
         server: Option<&'a str>,
-        case: &'a Case<'_>,
+        context: &'a CallContext<'_>,
         asked: &'a VerdictRecord,
     ) -> Option<Request<'a>> {
         let subject = match &asked.approvable {
@@ -152,8 +152,8 @@ impl Desk {
             plan,
             conversation: &self.conversation,
             server,
-            tool: case.call.tool(),
-            arguments: case.call.arguments(),
+            tool: context.call.tool(),
+            arguments: context.call.arguments(),
             subject,
             reason: &asked.reason,
             at: asked.at.as_deref(),
@@ -165,14 +165,14 @@ impl Desk {
     pub(crate) fn held(
         &self,
         server: Option<&str>,
-        case: &Case<'_>,
+        context: &CallContext<'_>,
         asked: &VerdictRecord,
-    ) -> Option<Held> {
-        if too_large(case) {
+    ) -> Option<GrantedApproval> {
+        if too_large(context) {
             return None;
         }
         let plan = self.plan();
-        let request = self.request(&plan, server, case, asked)?;
+        let request = self.request(&plan, server, context, asked)?;
         match request.key() {
             Ok(key) => self.approval(key),
             Err(error) => {
@@ -184,7 +184,7 @@ impl Desk {
 
     /// Uses an approval, up if it is for once; `false` if somebody else did, or it does
     /// not hold any more.
-    pub(crate) fn take(&self, held: &Held) -> bool {
+    pub(crate) fn take(&self, held: &GrantedApproval) -> bool {
         let (id, key) = (&held.id, &held.key);
         let taken = if held.lasting {
             self.store.use_lasting(id, key, &self.conversation)
@@ -201,19 +201,19 @@ impl Desk {
     pub(crate) fn ask(
         &self,
         server: Option<&str>,
-        case: &Case<'_>,
+        context: &CallContext<'_>,
         asked: &VerdictRecord,
     ) -> Result<String, NotAsked> {
         let unshown = || {
             let why = "a human has to approve it, but it is too large to be shown";
             NotAsked::Cannot(why.to_owned())
         };
-        if too_large(case) {
+        if too_large(context) {
             return Err(unshown());
         }
         let plan = self.plan();
         let request = self
-            .request(&plan, server, case, asked)
+            .request(&plan, server, context, asked)
             .ok_or_else(unshown)?;
         let id = self.store.ask(&request).map_err(|error| match error {
             StoreError::Denied(_) => NotAsked::Declined(error.to_string()),
@@ -224,7 +224,7 @@ impl Desk {
                 ))
             }
         })?;
-        if let (Some(call), Ok(key)) = (self.whole_call(server, case), request.key()) {
+        if let (Some(call), Ok(key)) = (self.whole_call(server, context), request.key()) {
             let mut filed = self.filed.borrow_mut();
             // Who is forgotten is counted once more, no worse.
             if filed.len() < MAX_FILED {
@@ -236,13 +236,13 @@ impl Desk {
 }
 
 /// Whether nobody is ever asked about these arguments, so that none can have an approval.
-fn too_large(case: &Case<'_>) -> bool {
-    let arguments = case.call.arguments();
+fn too_large(context: &CallContext<'_>) -> bool {
+    let arguments = context.call.arguments();
     arguments.is_some_and(|raw| raw.len() > MAX_ARGUMENTS)
 }
 
 /// With the conversation ends what was approved for as long as it lasts.
-impl Drop for Desk {
+impl Drop for Approvals {
     fn drop(&mut self) {
         if let Err(error) = self.store.end(&self.conversation) {
             complain(&error);

@@ -119,7 +119,7 @@ pub(crate) fn is_yes(result: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversation::call::own;
+    use crate::conversation::call::proxy_denial;
     use bouncer_engine::gate::Unvouched;
     use bouncer_mcp::frame::FrameReader;
 
@@ -132,7 +132,7 @@ mod tests {
         let asked = VerdictRecord {
             at: Some("p.yaml:1:1".to_owned()),
             approvable,
-            ..own("because\n`x`")
+            ..proxy_denial("because\n`x`")
         };
         message(Some("s"), &call, &asked)
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 /// A call and what surrounds it.
 #[derive(Debug)]
-pub(crate) struct Case<'a> {
+pub(crate) struct CallContext<'a> {
     pub id: Option<Id<'a>>,
     pub call: &'a CallMessage<'a>,
     /// Counts the calls of the conversation.
@@ -16,6 +16,6 @@ pub(crate) struct Case<'a> {
 }
 
 /// A denial for a reason of the proxy's own.
-pub(crate) fn own(reason: &str) -> VerdictRecord {
+pub(crate) fn proxy_denial(reason: &str) -> VerdictRecord {
     VerdictRecord::denial(Stage::Default, "proxy", reason.to_owned())
 }

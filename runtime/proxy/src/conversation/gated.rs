@@ -17,7 +17,7 @@ const BEFORE_MS: u64 = 1 << 40;
 
 /// The gate and one conversation, as one server takes part in it.
 #[derive(Clone, Debug)]
-pub(crate) struct Session {
+pub(crate) struct GatedConversation {
     shared: Rc<RefCell<Shared>>,
     server: Option<String>,
 }
@@ -36,7 +36,7 @@ struct Shared {
     observe: bool,
 }
 
-impl Session {
+impl GatedConversation {
     /// A new conversation with a server.
     pub(crate) fn new(gate: Gate, server: Option<String>, lock: Option<Lock>) -> Self {
         let shared = Rc::new(RefCell::new(Shared {
@@ -75,7 +75,7 @@ impl Session {
     }
 }
 
-impl Session {
+impl GatedConversation {
     /// Judges by another plan from now on.
     ///
     /// # Errors
@@ -113,7 +113,7 @@ impl Shared {
     }
 }
 
-impl Judge for Session {
+impl Judge for GatedConversation {
     fn judge<R>(
         &mut self,
         call: &Call<'_>,

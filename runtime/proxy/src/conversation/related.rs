@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 /// What a question of the server is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Related {
+pub(crate) struct RelatedRequest {
     /// The id of the client's request that it belongs to.
     pub request: Key,
     /// What the server calls it.
@@ -18,4 +18,4 @@ pub(crate) struct Related {
 
 /// Open questions by their ids, for those who pass them on. Nothing that a server says can
 /// get in here by itself.
-pub(crate) type Questions = Rc<RefCell<HashMap<String, Related>>>;
+pub(crate) type RelatedRequests = Rc<RefCell<HashMap<String, RelatedRequest>>>;

@@ -2,12 +2,12 @@
 //! it ends, after a pause that grows.
 
 use crate::conversation::judge::Judge;
-use crate::gateway::router::{Ending, Front, Member, State};
+use crate::gateway::router::{Backend, BackendState, Ending, Router};
 use crate::session::mediator::Mediator;
 use crate::session::relay::{Streams, conduct};
-use crate::upstream::connection::{Link, Reach};
+use crate::upstream::connection::{UpstreamConnection, UpstreamConnector};
 use crate::wire::outbox::Outbox;
-use crate::wire::stop::Stop;
+use crate::wire::shutdown::Shutdown;
 use serde_json::Value;
 use std::io;
 use std::rc::Rc;
@@ -20,17 +20,17 @@ use tokio::time::{Instant, sleep, timeout};
 const PIPE: usize = 64 * 1024;
 
 /// Starts a server, again and again.
-pub(crate) trait Connector {
+pub(crate) trait Connect {
     /// # Errors
     /// If it cannot be started.
-    fn connect(&self) -> io::Result<Link>;
+    fn connect(&self) -> io::Result<UpstreamConnection>;
 
     /// It did not work out: what is known of the server may be wrong.
     fn forget(&self) {}
 }
 
-impl Connector for Reach {
-    fn connect(&self) -> io::Result<Link> {
+impl Connect for UpstreamConnector {
+    fn connect(&self) -> io::Result<UpstreamConnection> {
         Self::connect(self)
     }
 
@@ -39,72 +39,73 @@ impl Connector for Reach {
     }
 }
 
-impl<J: Judge + 'static> Front<J> {
+impl<J: Judge + 'static> Router<J> {
     /// Keeps a server running until the gateway ends.
-    pub(crate) async fn keep(self: Rc<Self>, member: Rc<Member>, connector: Box<dyn Connector>) {
+    pub(crate) async fn keep(self: Rc<Self>, backend: Rc<Backend>, connector: Box<dyn Connect>) {
         let mut ending = self.ending.subscribe();
-        let mut pause = self.patience.first_pause;
+        let mut pause = self.timeouts.first_pause;
         while *ending.borrow_and_update() == Ending::Running {
             let began = Instant::now();
             let how = match connector.connect() {
                 Ok(link) => {
-                    self.office.metrics.upstream_starts(&member.name);
-                    self.once(&member, link).await
+                    self.records.metrics.upstream_starts(&backend.name);
+                    self.once(&backend, link).await
                 }
                 Err(error) => format!("cannot be started: {error}"),
             };
-            if !member.greeted.get() {
+            if !backend.greeted.get() {
                 connector.forget();
             }
-            member.state.set(State::Down);
-            self.office.metrics.upstream(&member.name, false);
+            backend.state.set(BackendState::Down);
+            self.records.metrics.upstream(&backend.name, false);
             if *ending.borrow() != Ending::Running {
                 return;
             }
             self.recatalogue();
-            if began.elapsed() > self.patience.longest_pause {
-                pause = self.patience.first_pause;
+            if began.elapsed() > self.timeouts.longest_pause {
+                pause = self.timeouts.first_pause;
             }
             let how = bouncer_system::log::visible(&how);
             self.tell(
-                &member,
+                &backend,
                 format_args!("{how}; it is started again in {pause:?}"),
             );
             tokio::select! {
                 () = sleep(pause) => {}
                 _ = ending.changed() => return,
             }
-            pause = (pause * 2).min(self.patience.longest_pause);
+            pause = (pause * 2).min(self.timeouts.longest_pause);
         }
     }
 
     /// One run of a server; how it ended.
-    async fn once(self: &Rc<Self>, member: &Rc<Member>, link: Link) -> String {
+    async fn once(self: &Rc<Self>, backend: &Rc<Backend>, link: UpstreamConnection) -> String {
         let mediator = Mediator::new(
-            (self.seats)(&member.name),
-            Rc::clone(&self.office),
-            Some(member.name.clone()),
+            (self.judges)(&backend.name),
+            Rc::clone(&self.records),
+            Some(backend.name.clone()),
             self.settings.clone(),
         );
         let (near, far) = duplex(PIPE);
         let ((from_mediator, to_mediator), (client_in, client_out)) = (split(near), split(far));
         let inbox = Rc::new(Outbox::default());
-        *member.greeting.borrow_mut() = Value::Null;
-        *member.inbox.borrow_mut() = Some(Rc::clone(&inbox));
-        *member.questions.borrow_mut() = Rc::clone(&link.questions);
-        *member.asks.borrow_mut() = Rc::clone(&mediator.asks);
-        member.greeted.set(false);
-        member.state.set(State::Starting);
+        *backend.greeting.borrow_mut() = Value::Null;
+        *backend.inbox.borrow_mut() = Some(Rc::clone(&inbox));
+        *backend.questions.borrow_mut() = Rc::clone(&link.questions);
+        *backend.asks.borrow_mut() = Rc::clone(&mediator.asks);
+        backend.greeted.set(false);
+        backend.state.set(BackendState::Starting);
         self.changed();
         let feed = spawn_local({
             let inbox = Rc::clone(&inbox);
             async move { inbox.drain(to_mediator).await }
         });
-        let mut reader = spawn_local(Rc::clone(self).pump_member(Rc::clone(member), from_mediator));
+        let mut reader =
+            spawn_local(Rc::clone(self).pump_backend(Rc::clone(backend), from_mediator));
         let greeting = spawn_local({
-            let (front, member, inbox) = (Rc::clone(self), Rc::clone(member), Rc::clone(&inbox));
+            let (router, backend, inbox) = (Rc::clone(self), Rc::clone(backend), Rc::clone(&inbox));
             async move {
-                if !front.greet(&member).await {
+                if !router.greet(&backend).await {
                     // As if the client had left: the server is ended.
                     inbox.finish();
                 }
@@ -116,24 +117,24 @@ impl<J: Judge + 'static> Front<J> {
             server_in: link.input,
             server_out: link.output,
         };
-        let mut stop = Stop::new(self.told());
-        let (_, farewell) = conduct(&mediator, streams, &mut stop).await;
+        let mut stop = Shutdown::new(self.told());
+        let (_, client_drain) = conduct(&mediator, streams, &mut stop).await;
         greeting.abort();
-        *member.inbox.borrow_mut() = None;
-        member.tools.borrow_mut().clear();
-        member.refreshing.set(false);
-        member.state.set(State::Down);
+        *backend.inbox.borrow_mut() = None;
+        backend.tools.borrow_mut().clear();
+        backend.refreshing.set(false);
+        backend.state.set(BackendState::Down);
         if *self.ending.borrow() == Ending::Running {
             self.recatalogue();
-            self.announce_others(member);
-            *member.greeting.borrow_mut() = Value::Null;
+            self.announce_others(backend);
+            *backend.greeting.borrow_mut() = Value::Null;
         }
         let grace = self.settings.grace;
         let last_words = async {
-            farewell.say(&mediator.client, grace).await;
+            client_drain.say(&mediator.client, grace).await;
             let _ = timeout(grace, &mut reader).await;
             reader.abort();
-            self.close_member(member);
+            self.close_backend(backend);
         };
         let ((), ended) = tokio::join!(last_words, link.far.end(grace, &mut stop));
         feed.abort();
@@ -157,8 +158,8 @@ impl<J: Judge + 'static> Front<J> {
 
     /// Ends all servers as if their client had left.
     pub(crate) fn let_go(&self) {
-        for member in &self.members {
-            if let Some(inbox) = &*member.inbox.borrow() {
+        for backend in &self.backends {
+            if let Some(inbox) = &*backend.inbox.borrow() {
                 inbox.finish();
             }
         }
@@ -166,6 +167,6 @@ impl<J: Judge + 'static> Front<J> {
 
     /// How long the gateway may take over answers of its own.
     pub(crate) const fn longest_answer(&self) -> Duration {
-        self.patience.lists.saturating_add(self.patience.answers)
+        self.timeouts.lists.saturating_add(self.timeouts.answers)
     }
 }

@@ -20,17 +20,17 @@ pub(crate) struct Listed {
 
 /// Where a call goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Route {
     /// The server.
     pub server: usize,
     /// The server's own name for the tool.
     pub name: String,
 }
 
-/// See the module.
+/// The tools that the client sees, and the server that each leads to.
 #[derive(Debug, Default)]
 pub(crate) struct Catalogue {
-    places: HashMap<String, Place>,
+    routes: HashMap<String, Route>,
     definitions: Vec<Vec<u8>>,
     /// What was said about collisions already.
     complained: HashSet<String>,
@@ -94,7 +94,7 @@ impl Catalogue {
                 owners.push((index, server, tool));
             }
         }
-        let mut places = HashMap::new();
+        let mut routes = HashMap::new();
         let mut definitions = Vec::new();
         for name in order {
             let owners = owners.remove(&name).unwrap_or_default();
@@ -103,17 +103,17 @@ impl Catalogue {
                     if !hides(*index, &tool.name) {
                         definitions.push(tool.definition.clone());
                     }
-                    let place = Place {
+                    let route = Route {
                         server: *index,
                         name: tool.name.clone(),
                     };
-                    places.insert(name, place);
+                    routes.insert(name, route);
                 }
                 _ => self.complain(&name, &owners),
             }
         }
         let changed = definitions != self.definitions;
-        self.places = places;
+        self.routes = routes;
         self.definitions = definitions;
         changed
     }
@@ -140,8 +140,8 @@ impl Catalogue {
     }
 
     /// Where a call of that name goes.
-    pub(crate) fn find(&self, name: &str) -> Option<&Place> {
-        self.places.get(name)
+    pub(crate) fn find(&self, name: &str) -> Option<&Route> {
+        self.routes.get(name)
     }
 
     /// All definitions, server by server, as they were listed.

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 /// Entries of each kind.
 const MAX_ENTRIES: usize = 100_000;
 
-/// See the module.
+/// Resources, templates and prompts, and the servers that list them.
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
     resources: HashMap<String, BTreeSet<usize>>,

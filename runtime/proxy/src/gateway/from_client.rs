@@ -4,15 +4,15 @@
 //! message, above all a call's arguments, goes on byte for byte. Calls are judged behind
 //! this: by their server's own mediator, under the tool's own name.
 
-use crate::conversation::call::{Case, own};
+use crate::conversation::call::{CallContext, proxy_denial};
 use crate::conversation::envelope::{FromClient, Id, PassThrough, classify};
 use crate::conversation::judge::Judge;
-use crate::gateway::catalogue::Place;
+use crate::gateway::catalogue::Route;
 use crate::gateway::lists::List;
-use crate::gateway::router::{Front, Member, State};
-use crate::gateway::routes::{Request, Whose};
-use crate::gateway::task_requests::{Heading, related};
-use crate::gateway::tasks::Tasked;
+use crate::gateway::router::{Backend, BackendState, Router};
+use crate::gateway::routes::{Request, Routed};
+use crate::gateway::task_requests::{TaskDirection, related};
+use crate::gateway::tasks::TaskRole;
 use crate::wire::line::{Line, LineReader};
 use bouncer_audit::Outcome;
 use bouncer_engine::gate::CallMessage;
@@ -22,7 +22,7 @@ use bouncer_mcp::jsonrpc::METHOD_NOT_FOUND;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
 use bouncer_mcp::params::cancelled_id;
 use bouncer_mcp::params::progress_token;
-use bouncer_mcp::splice::{Edit, member as member_of, splice};
+use bouncer_mcp::splice::{Edit, splice, whole_member};
 use bouncer_system::log::{note, quoted, visible};
 use std::rc::Rc;
 use std::time::Instant;
@@ -31,7 +31,7 @@ use tokio::io::AsyncRead;
 /// Calls that wait for their servers to start, in bytes.
 const MAX_KEPT: usize = 64 * 1024 * 1024;
 
-impl<J: Judge + 'static> Front<J> {
+impl<J: Judge + 'static> Router<J> {
     /// Reads the client's lines until there are no more.
     pub(crate) async fn pump_client<R: AsyncRead + Unpin>(self: Rc<Self>, source: R) {
         let mut frames = FrameReader::new(self.settings.max_message);
@@ -41,7 +41,7 @@ impl<J: Judge + 'static> Front<J> {
                 Ok(Some(Line::Whole(line))) => self.on_client_line(&mut frames, line).await,
                 Ok(Some(Line::TooLong)) => {
                     let why = "the message is not forwarded: it is longer than the limit";
-                    self.nobody.refuse_one(b"", None, PARSE_ERROR, why).await;
+                    self.unrouted.refuse_one(b"", None, PARSE_ERROR, why).await;
                 }
                 Ok(None) => return,
                 Err(error) => {
@@ -81,7 +81,7 @@ impl<J: Judge + 'static> Front<J> {
             FromClient::Answer { id, result, line } => self.on_answer(frames, &id, result, &line),
             // What is refused is refused, and logged, as in front of one server.
             FromClient::Blank | FromClient::Batch { .. } | FromClient::Refused(_) => {
-                self.nobody.on_client_line(frames, line).await;
+                self.unrouted.on_client_line(frames, line).await;
             }
         }
     }
@@ -101,8 +101,8 @@ impl<J: Judge + 'static> Front<J> {
                 return true;
             }
         };
-        let nobody = &self.nobody;
-        nobody
+        let unrouted = &self.unrouted;
+        unrouted
             .refuse_one(line, Some(id.raw), INVALID_REQUEST, why)
             .await;
         false
@@ -115,20 +115,20 @@ impl<J: Judge + 'static> Front<J> {
         call: &CallMessage<'_>,
     ) {
         self.note_ready();
-        let place = self.catalogue.borrow().find(call.tool()).cloned();
-        let Some(place) = place else {
+        let route = self.catalogue.borrow().find(call.tool()).cloned();
+        let Some(route) = route else {
             return match self.why_not_now(call.tool()) {
-                Some((member, why)) => match id {
-                    Some(id) if self.has_time(member) && self.keeps(call.message().len()) => {
-                        self.call_when_up(&id, Rc::clone(member), call.message());
+                Some((backend, why)) => match id {
+                    Some(id) if self.has_time(backend) && self.keeps(call.message().len()) => {
+                        self.call_when_up(&id, Rc::clone(backend), call.message());
                     }
                     id => self.block(id, call, &why).await,
                 },
                 // A tool that nobody has: judged like every tool that is not pinned.
-                None => self.nobody.on_call(id, call).await,
+                None => self.unrouted.on_call(id, call).await,
             };
         };
-        if let Err(why) = self.forward_call(frames, id.as_ref(), call, &place) {
+        if let Err(why) = self.forward_call(frames, id.as_ref(), call, &route) {
             self.block(id, call, &why).await;
         }
     }
@@ -136,34 +136,38 @@ impl<J: Judge + 'static> Front<J> {
     /// Blocks a call for a reason of the gateway's own, and logs it.
     async fn block(&self, id: Option<Id<'_>>, call: &CallMessage<'_>, why: &str) {
         self.client().room().await;
-        let case = Case {
+        let context = CallContext {
             id,
             call,
-            number: self.office.next_call(),
+            number: self.records.next_call(),
             received: Instant::now(),
         };
-        self.nobody.block(&case, &own(why), Outcome::Blocked);
+        self.unrouted
+            .block(&context, &proxy_denial(why), Outcome::Blocked);
     }
 
     /// Why a tool of that name cannot be called just now, if it may belong to a server
     /// that is not up.
-    fn why_not_now(&self, tool: &str) -> Option<(&Rc<Member>, String)> {
-        let of = |member: &&Rc<Member>| {
-            let rest = tool.strip_prefix(member.name.as_str());
-            rest.is_some_and(|rest| rest.starts_with("__")) && !member.is_up()
+    fn why_not_now(&self, tool: &str) -> Option<(&Rc<Backend>, String)> {
+        let of = |backend: &&Rc<Backend>| {
+            let rest = tool.strip_prefix(backend.name.as_str());
+            rest.is_some_and(|rest| rest.starts_with("__")) && !backend.is_up()
         };
-        let member = self.members.iter().find(of)?;
-        let name = quoted(&member.name, 200);
-        let why = match member.state.get() {
-            State::Down => format!("the server {name} does not run at the moment"),
+        let backend = self.backends.iter().find(of)?;
+        let name = quoted(&backend.name, 200);
+        let why = match backend.state.get() {
+            BackendState::Down => format!("the server {name} does not run at the moment"),
             _ => format!("the server {name} is still starting; try again in a few seconds"),
         };
-        Some((member, why))
+        Some((backend, why))
     }
 
     /// Whether a call may wait for a server that is starting, as lists do.
-    fn has_time(&self, member: &Member) -> bool {
-        let starts = matches!(member.state.get(), State::Starting | State::Greeted);
+    fn has_time(&self, backend: &Backend) -> bool {
+        let starts = matches!(
+            backend.state.get(),
+            BackendState::Starting | BackendState::Greeted
+        );
         let until = self.lists_until.get();
         starts && until.is_some_and(|until| until > tokio::time::Instant::now())
     }
@@ -174,19 +178,24 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// Goes on with a call once its server is up, or is not going to be in time.
-    fn call_when_up(self: &Rc<Self>, id: &Id<'_>, member: Rc<Member>, line: &[u8]) {
+    fn call_when_up(self: &Rc<Self>, id: &Id<'_>, backend: Rc<Backend>, line: &[u8]) {
         self.routes.borrow_mut().start_answering(&id.key);
         self.kept.set(self.kept.get() + line.len());
-        let (front, line) = (Rc::clone(self), line.to_vec());
+        let (router, line) = (Rc::clone(self), line.to_vec());
         tokio::task::spawn_local(async move {
-            let until = front.lists_until.get();
+            let until = router.lists_until.get();
             let until = until.unwrap_or_else(tokio::time::Instant::now);
-            let starts = || matches!(member.state.get(), State::Starting | State::Greeted);
-            front.wait(until, || !starts()).await;
-            front.client().room().await;
-            front.kept.set(front.kept.get() - line.len());
-            front.call_later(&line).await;
-            front.changed();
+            let starts = || {
+                matches!(
+                    backend.state.get(),
+                    BackendState::Starting | BackendState::Greeted
+                )
+            };
+            router.wait(until, || !starts()).await;
+            router.client().room().await;
+            router.kept.set(router.kept.get() - line.len());
+            router.call_later(&line).await;
+            router.changed();
         });
     }
 
@@ -197,23 +206,23 @@ impl<J: Judge + 'static> Front<J> {
             return;
         };
         if !self.routes.borrow_mut().end_answering(&id.key) {
-            let case = Case {
+            let context = CallContext {
                 id: Some(id),
                 call: &call,
-                number: self.office.next_call(),
+                number: self.records.next_call(),
                 received: Instant::now(),
             };
-            return self.nobody.log_cancelled(&case);
+            return self.unrouted.log_cancelled(&context);
         }
-        let place = self.catalogue.borrow().find(call.tool()).cloned();
-        let Some(place) = place else {
+        let route = self.catalogue.borrow().find(call.tool()).cloned();
+        let Some(route) = route else {
             return match self.why_not_now(call.tool()) {
                 Some((_, why)) => self.block(Some(id), &call, &why).await,
                 // It is up, and does not have that tool.
-                None => self.nobody.on_call(Some(id), &call).await,
+                None => self.unrouted.on_call(Some(id), &call).await,
             };
         };
-        if let Err(why) = self.forward_call(&mut frames, Some(&id), &call, &place) {
+        if let Err(why) = self.forward_call(&mut frames, Some(&id), &call, &route) {
             self.block(Some(id), &call, &why).await;
         }
     }
@@ -223,8 +232,8 @@ impl<J: Judge + 'static> Front<J> {
         frames: &mut FrameReader,
         id: Option<&Id<'a>>,
         call: &CallMessage<'a>,
-        place: &Place,
-    ) -> Whose<()> {
+        route: &Route,
+    ) -> Routed<()> {
         let line = call.message();
         let read = |why: bouncer_mcp::frame::Unreadable| why.to_string();
         let params = frames
@@ -235,26 +244,26 @@ impl<J: Judge + 'static> Front<J> {
         let [name, meta, task] = frames
             .members(params, ["name", "_meta", "task"])
             .map_err(read)?;
-        let own = serde_json::to_vec(&place.name).map_err(|error| error.to_string())?;
+        let own = serde_json::to_vec(&route.name).map_err(|error| error.to_string())?;
         let mut edits = vec![(name.unwrap_or_default(), own)];
-        let member = self.member(place.server)?;
+        let backend = self.backend(route.server)?;
         let wanted = call.is_task() && !self.sessionless.get();
         if let (true, Some(task)) = (self.sessionless.get(), task) {
             // In this version nobody asks for a task, and who does as before is not heard.
-            let whole = member_of(params, task).ok_or("the message cannot be rewritten")?;
+            let whole = whole_member(params, task).ok_or("the message cannot be rewritten")?;
             edits.push((whole, Vec::new()));
         }
-        if let Some(why) = self.why_no_task(member).filter(|_| wanted) {
+        if let Some(why) = self.why_no_task(backend).filter(|_| wanted) {
             return Err(why);
         }
         match id {
             Some(id) => {
-                let tasked = self.tasked(frames, meta, (&place.name, wanted));
-                self.forward(frames, id, (member, tasked), line, meta, edits)
+                let task_role = self.task_role(frames, meta, (&route.name, wanted));
+                self.forward(frames, id, (backend, task_role), line, meta, edits)
             }
             None => {
                 let line = splice(line, edits).ok_or("the message cannot be rewritten")?;
-                self.push(member, &line)
+                self.push(backend, &line)
             }
         }
     }
@@ -264,14 +273,14 @@ impl<J: Judge + 'static> Front<J> {
         &self,
         frames: &mut FrameReader,
         id: &Id<'a>,
-        (member, tasked): (&Member, Tasked),
+        (backend, task_role): (&Backend, TaskRole),
         line: &'a [u8],
         meta: Option<&'a [u8]>,
         mut edits: Vec<Edit<'a>>,
-    ) -> Whose<()> {
+    ) -> Routed<()> {
         let token = progress_token(frames, meta).map_err(|why| why.to_string())?;
-        let heading = Heading::Server(member.index);
-        let about = related(frames, meta, |id| self.translated(heading, id));
+        let direction = TaskDirection::Server(backend.index);
+        let about = related(frames, meta, |id| self.translated(direction, id));
         match about.map_err(|why| why.to_string())? {
             Some((edit, true)) => edits.push(edit),
             Some((_, false)) => {
@@ -280,37 +289,37 @@ impl<J: Judge + 'static> Front<J> {
             None => {}
         }
         let number = self.routes.borrow_mut().open(Request {
-            server: member.index,
+            server: backend.index,
             key: id.key.clone(),
             id: id.raw.into(),
             token: token.map(Into::into),
-            tasked,
+            task_role,
         });
         let digits = number.to_string().into_bytes();
         edits.push((id.raw, digits.clone()));
         edits.extend(token.map(|token| (token, digits)));
         let pushed = splice(line, edits)
             .ok_or_else(|| "the message cannot be rewritten".to_owned())
-            .and_then(|line| self.push(member, &line));
+            .and_then(|line| self.push(backend, &line));
         if pushed.is_err() {
-            self.routes.borrow_mut().close(member.index, number);
+            self.routes.borrow_mut().close(backend.index, number);
         }
         pushed
     }
 
-    fn push(&self, member: &Member, line: &[u8]) -> Whose<()> {
-        if member.push(line) {
+    fn push(&self, backend: &Backend, line: &[u8]) -> Routed<()> {
+        if backend.push(line) {
             return Ok(());
         }
-        let name = quoted(&member.name, 200);
+        let name = quoted(&backend.name, 200);
         Err(format!(
             "the server {name} does not read what is sent to it"
         ))
     }
 
-    pub(crate) fn member(&self, index: usize) -> Whose<&Rc<Member>> {
-        let member = self.members.get(index).filter(|member| member.is_up());
-        member.ok_or_else(|| "the server does not run at the moment".to_owned())
+    pub(crate) fn backend(&self, index: usize) -> Routed<&Rc<Backend>> {
+        let backend = self.backends.get(index).filter(|backend| backend.is_up());
+        backend.ok_or_else(|| "the server does not run at the moment".to_owned())
     }
 
     fn on_request(
@@ -384,12 +393,12 @@ impl<J: Judge + 'static> Front<J> {
         };
         let params: serde_json::Value = params;
         *self.level.borrow_mut() = Some(params.clone());
-        for member in self
-            .members
+        for backend in self
+            .backends
             .iter()
             .filter(|m| m.is_up() && m.offers("logging"))
         {
-            self.set_level(member, params.clone());
+            self.set_level(backend, params.clone());
         }
         self.answer(id.raw, b"{}");
     }
@@ -406,22 +415,22 @@ impl<J: Judge + 'static> Front<J> {
             "notifications/initialized" => self.note_ready(),
             "notifications/cancelled" => {
                 let cancelled = cancelled_id(frames, params);
-                let place = cancelled.and_then(|key| self.routes.borrow_mut().cancel(&key));
+                let route = cancelled.and_then(|key| self.routes.borrow_mut().cancel(&key));
                 self.changed();
-                let Some((server, number)) = place else {
+                let Some((server, number)) = route else {
                     return;
                 };
                 let raw = params.and_then(|p| frames.members(p, ["requestId"]).ok()?[0]);
                 let digits = number.to_string().into_bytes();
                 let mut edits = Vec::from_iter(raw.map(|raw| (raw, digits)));
-                let heading = Heading::Server(server);
-                let Ok(about) = self.related_edit(frames, params, heading) else {
+                let direction = TaskDirection::Server(server);
+                let Ok(about) = self.related_edit(frames, params, direction) else {
                     return;
                 };
                 edits.extend(about);
                 let line = raw.and_then(|_| splice(line, edits));
-                if let (Some(line), Some(member)) = (line, self.members.get(server)) {
-                    member.push(&line);
+                if let (Some(line), Some(backend)) = (line, self.backends.get(server)) {
+                    backend.push(&line);
                 }
             }
             "notifications/progress" => {
@@ -434,20 +443,20 @@ impl<J: Judge + 'static> Front<J> {
                 let Some(request) = request else {
                     return;
                 };
-                let heading = Heading::Server(request.server);
-                let about = self.related_edit(frames, params, heading).ok();
+                let direction = TaskDirection::Server(request.server);
+                let about = self.related_edit(frames, params, direction).ok();
                 let line = request.token.zip(about).and_then(|(raw, about)| {
                     let mut edits = vec![(token, raw.into())];
                     edits.extend(about);
                     splice(line, edits)
                 });
-                if let (Some(line), Some(member)) = (line, self.members.get(request.server)) {
-                    member.push(&line);
+                if let (Some(line), Some(backend)) = (line, self.backends.get(request.server)) {
+                    backend.push(&line);
                 }
             }
             "notifications/roots/list_changed" => {
-                for member in self.members.iter().filter(|member| member.is_up()) {
-                    member.push(line);
+                for backend in self.backends.iter().filter(|backend| backend.is_up()) {
+                    backend.push(line);
                 }
             }
             _ => note(format_args!(
@@ -470,8 +479,8 @@ impl<J: Judge + 'static> Front<J> {
                 "an answer of the client that nobody waits for is dropped"
             ));
         };
-        let heading = Heading::Server(request.server);
-        let about = self.related_edit(frames, result, heading);
+        let direction = TaskDirection::Server(request.server);
+        let about = self.related_edit(frames, result, direction);
         let line = match about {
             Ok(about) => {
                 let mut edits = vec![(id.raw, request.id.into_vec())];
@@ -484,8 +493,8 @@ impl<J: Judge + 'static> Front<J> {
                 Some(jsonrpc::error(&request.id, INTERNAL_ERROR, why, None))
             }
         };
-        if let (Some(line), Some(member)) = (line, self.members.get(request.server)) {
-            member.push(&line);
+        if let (Some(line), Some(backend)) = (line, self.backends.get(request.server)) {
+            backend.push(&line);
         }
     }
 }

@@ -2,11 +2,11 @@
 //! get the ids, tokens and names that the client knows.
 
 use crate::conversation::judge::Judge;
-use crate::conversation::related::Questions;
-use crate::gateway::router::{About, Front, Member};
+use crate::conversation::related::RelatedRequests;
+use crate::gateway::router::{Backend, QuestionOrigin, Router};
 use crate::gateway::routes::Request;
-use crate::gateway::task_requests::Heading;
-use crate::gateway::tasks::Tasked;
+use crate::gateway::task_requests::TaskDirection;
+use crate::gateway::tasks::TaskRole;
 use crate::wire::line::{Line, LineReader};
 use bouncer_mcp::frame::{Frame, FrameReader, text};
 use bouncer_mcp::id::Key;
@@ -14,17 +14,17 @@ use bouncer_mcp::jsonrpc::METHOD_NOT_FOUND;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR};
 use bouncer_mcp::params::cancelled_id;
 use bouncer_mcp::params::progress_token;
-use bouncer_mcp::splice::{member as whole_member, splice};
+use bouncer_mcp::splice::{splice, whole_member};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
 use tokio::io::AsyncRead;
 
-impl<J: Judge + 'static> Front<J> {
+impl<J: Judge + 'static> Router<J> {
     /// Reads what comes from a server until there is no more.
-    pub(crate) async fn pump_member<R: AsyncRead + Unpin>(
+    pub(crate) async fn pump_backend<R: AsyncRead + Unpin>(
         self: Rc<Self>,
-        member: Rc<Member>,
+        backend: Rc<Backend>,
         source: R,
     ) {
         // The mediator's own messages, such as questions, may be longer than a server's.
@@ -34,17 +34,22 @@ impl<J: Judge + 'static> Front<J> {
         loop {
             self.client().room().await;
             match lines.next().await {
-                Ok(Some(Line::Whole(line))) => self.on_member_line(&mut frames, &member, line),
+                Ok(Some(Line::Whole(line))) => self.on_backend_line(&mut frames, &backend, line),
                 Ok(Some(Line::TooLong)) => {}
                 Ok(None) | Err(_) => return,
             }
         }
     }
 
-    fn on_member_line(self: &Rc<Self>, frames: &mut FrameReader, member: &Rc<Member>, line: &[u8]) {
+    fn on_backend_line(
+        self: &Rc<Self>,
+        frames: &mut FrameReader,
+        backend: &Rc<Backend>,
+        line: &[u8],
+    ) {
         let Ok(frame) = frames.read(line) else {
             return self.tell(
-                member,
+                backend,
                 format_args!("says what cannot be read; it is dropped"),
             );
         };
@@ -53,23 +58,25 @@ impl<J: Judge + 'static> Front<J> {
         {
             // Tasks of the client would be anyone's who guesses their ids.
             let why = "tasks of the client do not go through the gateway";
-            member.push(&jsonrpc::error(id, METHOD_NOT_FOUND, why, None));
+            backend.push(&jsonrpc::error(id, METHOD_NOT_FOUND, why, None));
             return;
         }
         let passed = match (frame.method().and_then(text), frame.id()) {
-            (Some(method), Some(id)) => self.on_member_request(frames, member, &frame, &method, id),
+            (Some(method), Some(id)) => {
+                self.on_backend_request(frames, backend, &frame, &method, id)
+            }
             (Some(method), None) => {
-                return self.on_member_notification(frames, member, &frame, &method, line);
+                return self.on_backend_notification(frames, backend, &frame, &method, line);
             }
             (None, Some(id)) => {
-                return self.on_member_answer(frames, member, &frame, id, line);
+                return self.on_backend_answer(frames, backend, &frame, id, line);
             }
             (None, None) => None,
         };
         match passed.and_then(|edits| splice(line, edits)) {
             Some(line) => self.client().push(&line),
             None => self.tell(
-                member,
+                backend,
                 format_args!(
                     "asks something that is dropped: its id is in use or none, or too much is open"
                 ),
@@ -78,17 +85,17 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// What has to change in a request of the server.
-    fn on_member_request<'a>(
+    fn on_backend_request<'a>(
         &self,
         frames: &mut FrameReader,
-        member: &Member,
+        backend: &Backend,
         frame: &Frame<'a>,
         method: &str,
         id: &'a [u8],
     ) -> Option<Vec<(&'a [u8], Vec<u8>)>> {
         if self.hello.borrow().is_none() {
             self.tell(
-                member,
+                backend,
                 format_args!(
                     "asks {} before the client came",
                     bouncer_system::log::quoted(method, 100)
@@ -109,16 +116,16 @@ impl<J: Judge + 'static> Front<J> {
             }
             None => None,
         };
-        let heading = Heading::Client(member.index);
-        let about = self.related_edit(frames, frame.params(), heading).ok()?;
+        let direction = TaskDirection::Client(backend.index);
+        let about = self.related_edit(frames, frame.params(), direction).ok()?;
         let number = self.routes.borrow_mut().open_server(Request {
-            server: member.index,
+            server: backend.index,
             key: Key::parse(id)?,
             id: id.into(),
             token: token.map(Into::into),
-            tasked: Tasked::No,
+            task_role: TaskRole::No,
         })?;
-        self.note_about(member, id, number);
+        self.note_origin(backend, id, number);
         let digits = number.to_string().into_bytes();
         let mut edits = vec![(id, digits.clone())];
         edits.extend(token.map(|token| (token, digits)));
@@ -130,13 +137,13 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// Notes which request of the client a question is about, if that is known.
-    fn note_about(&self, member: &Member, id: &[u8], question: u64) {
-        if !self.tells_abouts.get() {
+    fn note_origin(&self, backend: &Backend, id: &[u8], question: u64) {
+        if !self.tells_origins.get() {
             return;
         }
         let find = |id: String| {
-            let of = |open: &RefCell<Questions>| open.borrow().borrow().get(&id).cloned();
-            of(&member.questions).or_else(|| of(&member.asks))
+            let of = |open: &RefCell<RelatedRequests>| open.borrow().borrow().get(&id).cloned();
+            of(&backend.questions).or_else(|| of(&backend.asks))
         };
         let related = text(id).and_then(find);
         let about = related.and_then(|related| {
@@ -144,30 +151,30 @@ impl<J: Judge + 'static> Front<J> {
                 return None;
             };
             let routes = self.routes.borrow();
-            let request = routes.find(member.index, u64::try_from(whole).ok()?)?;
-            Some(About {
+            let request = routes.find(backend.index, u64::try_from(whole).ok()?)?;
+            Some(QuestionOrigin {
                 key: request.key.clone(),
                 name: related.name,
                 of: related.of,
             })
         });
         if let Some(about) = about {
-            self.abouts.borrow_mut().insert(question, about);
+            self.origins.borrow_mut().insert(question, about);
         }
     }
 
-    fn on_member_notification(
+    fn on_backend_notification(
         self: &Rc<Self>,
         frames: &mut FrameReader,
-        member: &Rc<Member>,
+        backend: &Rc<Backend>,
         frame: &Frame<'_>,
         method: &str,
         line: &[u8],
     ) {
-        let heading = Heading::Client(member.index);
-        let Ok(about) = self.related_edit(frames, frame.params(), heading) else {
+        let direction = TaskDirection::Client(backend.index);
+        let Ok(about) = self.related_edit(frames, frame.params(), direction) else {
             return self.tell(
-                member,
+                backend,
                 format_args!("says what cannot be read; it is dropped"),
             );
         };
@@ -184,16 +191,16 @@ impl<J: Judge + 'static> Front<J> {
         let line = match method {
             "notifications/tools/list_changed" => {
                 // A client hears of it once it is known what changed.
-                if member.is_up() || member.refreshing.get() {
-                    let (front, member) = (Rc::clone(self), Rc::clone(member));
-                    tokio::task::spawn_local(async move { front.refresh_tools(&member).await });
+                if backend.is_up() || backend.refreshing.get() {
+                    let (router, backend) = (Rc::clone(self), Rc::clone(backend));
+                    tokio::task::spawn_local(async move { router.refresh_tools(&backend).await });
                 }
                 None
             }
             "notifications/cancelled" => {
                 let raw = part("requestId");
                 let key = cancelled_id(frames, frame.params());
-                key.and_then(|key| self.routes.borrow_mut().cancel_server(member.index, &key))
+                key.and_then(|key| self.routes.borrow_mut().cancel_server(backend.index, &key))
                     .zip(raw)
                     .and_then(|(number, raw)| with((raw, number.to_string().into())))
             }
@@ -201,13 +208,13 @@ impl<J: Judge + 'static> Front<J> {
                 let raw = part("progressToken");
                 let token = raw
                     .and_then(Key::number)
-                    .and_then(|number| self.token_of(member, number));
+                    .and_then(|number| self.token_of(backend, number));
                 // Progress of what nobody waits for any more, or of another's request.
                 raw.zip(token)
                     .and_then(|(raw, token)| with((raw, token.into())))
             }
             "notifications/tasks/status" => {
-                let edit = self.status_edit(frames, member, frame.params());
+                let edit = self.status_edit(frames, backend, frame.params());
                 edit.and_then(with)
             }
             _ => splice(line, about.into_iter().collect()),
@@ -219,19 +226,19 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// The client's progress token of a call, also of one that goes on as a task.
-    fn token_of(&self, member: &Member, number: u64) -> Option<Box<[u8]>> {
+    fn token_of(&self, backend: &Backend, number: u64) -> Option<Box<[u8]>> {
         let routes = self.routes.borrow();
-        if let Some(request) = routes.find(member.index, number) {
+        if let Some(request) = routes.find(backend.index, number) {
             return request.token.clone();
         }
         let tasks = self.tasks.borrow();
-        tasks.token(member.index, number, Instant::now())
+        tasks.token(backend.index, number, Instant::now())
     }
 
-    fn on_member_answer(
+    fn on_backend_answer(
         &self,
         frames: &mut FrameReader,
-        member: &Member,
+        backend: &Backend,
         frame: &Frame<'_>,
         id: &[u8],
         line: &[u8],
@@ -240,7 +247,7 @@ impl<J: Judge + 'static> Front<J> {
             // An error about something that the server could not read.
             return self.client().push(line);
         };
-        let own = self.routes.borrow_mut().close_own(member.index, number);
+        let own = self.routes.borrow_mut().close_own(backend.index, number);
         if let Some(own) = own {
             let reply = match (frame.result(), frame.error()) {
                 (Some(result), _) => Ok(result.to_vec()),
@@ -250,11 +257,11 @@ impl<J: Judge + 'static> Front<J> {
             let _ = own.send(reply);
             return;
         }
-        let request = self.routes.borrow_mut().close(member.index, number);
+        let request = self.routes.borrow_mut().close(backend.index, number);
         let Some(request) = request else {
             return;
         };
-        match self.tasked_edits(frames, member, (&request, number), frame) {
+        match self.tasked_edits(frames, backend, (&request, number), frame) {
             Ok(mut edits) => {
                 edits.push((id, request.id.into()));
                 if let Some(line) = splice(line, edits) {

@@ -3,8 +3,8 @@
 
 use crate::conversation::envelope::Id;
 use crate::conversation::judge::Judge;
-use crate::gateway::introduction::Hello;
-use crate::gateway::router::{Front, Member, State};
+use crate::gateway::introduction::ClientIntroduction;
+use crate::gateway::router::{Backend, BackendState, Router};
 use bouncer_mcp::jsonrpc::{INVALID_PARAMS, INVALID_REQUEST};
 use bouncer_mcp::version::TASKS;
 use bouncer_mcp::version::TASKS_EXTENSION;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use bouncer_mcp::version::VERSIONS;
 
-impl<J: Judge + 'static> Front<J> {
+impl<J: Judge + 'static> Router<J> {
     /// Takes the client's `initialize`.
     pub(crate) fn on_initialize(self: &Rc<Self>, id: &Id<'_>, params: Option<&[u8]>) {
         if self.hello.borrow().is_some() {
@@ -23,34 +23,38 @@ impl<J: Judge + 'static> Front<J> {
             return self.answer_error(id.raw, INVALID_REQUEST, why);
         }
         let params: Option<Value> = params.and_then(|raw| serde_json::from_slice(raw).ok());
-        let Some(hello) = params.as_ref().and_then(Hello::new) else {
+        let Some(hello) = params.as_ref().and_then(ClientIntroduction::new) else {
             let why = "`initialize` needs `protocolVersion` and `capabilities`";
             return self.answer_error(id.raw, INVALID_PARAMS, why);
         };
         let version = hello.version;
         let now = Instant::now();
-        self.lists_until.set(Some(now + self.patience.lists));
+        self.lists_until.set(Some(now + self.timeouts.lists));
         self.hello.send_replace(Some(Rc::new(hello)));
         self.routes.borrow_mut().start_answering(&id.key);
-        let (front, raw, key) = (Rc::clone(self), id.raw.to_vec(), id.key.clone());
+        let (router, raw, key) = (Rc::clone(self), id.raw.to_vec(), id.key.clone());
         tokio::task::spawn_local(async move {
-            let until = now + front.patience.hello;
-            let starting = |member: &Rc<Member>| member.state.get() == State::Starting;
-            front
-                .wait(until, || !front.members.iter().any(starting))
+            let until = now + router.timeouts.hello;
+            let starting = |backend: &Rc<Backend>| backend.state.get() == BackendState::Starting;
+            router
+                .wait(until, || !router.backends.iter().any(starting))
                 .await;
-            let result = front.introduction(version).to_string();
-            front.end_answering((&raw, &key), Ok(result.as_bytes()));
+            let result = router.introduction(version).to_string();
+            router.end_answering((&raw, &key), Ok(result.as_bytes()));
         });
     }
 
     /// What the gateway says about itself. Servers that have not said yet what they can
     /// do may turn out to do everything.
     fn introduction(&self, version: &str) -> Value {
-        let members = || self.members.iter();
-        let late =
-            members().any(|member| matches!(member.state.get(), State::Starting | State::Down));
-        let any = |what: &str| late || members().any(|member| member.offers(what));
+        let backends = || self.backends.iter();
+        let late = backends().any(|backend| {
+            matches!(
+                backend.state.get(),
+                BackendState::Starting | BackendState::Down
+            )
+        });
+        let any = |what: &str| late || backends().any(|backend| backend.offers(what));
         let mut capabilities = Map::new();
         capabilities.insert("tools".to_owned(), json!({"listChanged": true}));
         if any("resources") {
@@ -82,11 +86,11 @@ impl<J: Judge + 'static> Front<J> {
             "capabilities": capabilities,
             "serverInfo": {"name": "bouncer", "version": env!("CARGO_PKG_VERSION")},
         });
-        let instructions: Vec<String> = members()
-            .filter_map(|member| {
-                let greeting = member.greeting.borrow();
+        let instructions: Vec<String> = backends()
+            .filter_map(|backend| {
+                let greeting = backend.greeting.borrow();
                 let text = greeting.get("instructions")?.as_str()?;
-                Some(format!("Server {}:\n{text}", quoted(&member.name, 200)))
+                Some(format!("Server {}:\n{text}", quoted(&backend.name, 200)))
             })
             .collect();
         if let (false, Some(result)) = (instructions.is_empty(), result.as_object_mut()) {
@@ -98,27 +102,27 @@ impl<J: Judge + 'static> Front<J> {
 
     /// Introduces the client to a server, and lists what the server has. `false`: it
     /// is no use.
-    pub(crate) async fn greet(self: &Rc<Self>, member: &Rc<Member>) -> bool {
+    pub(crate) async fn greet(self: &Rc<Self>, backend: &Rc<Backend>) -> bool {
         let mut hello = self.hello.subscribe();
         let params = match hello.wait_for(Option::is_some).await {
             Ok(hello) => hello.as_ref().map(|hello| hello.params.clone()),
             Err(_) => return false,
         };
         let reply = self
-            .ask(member, "initialize", params, self.patience.start)
+            .ask(backend, "initialize", params, self.timeouts.start)
             .await;
         let greeting = match reply {
             Some(Ok(result)) => serde_json::from_slice(&result).unwrap_or(Value::Null),
             Some(Err(error)) => {
                 let error = String::from_utf8_lossy(&error);
                 self.tell(
-                    member,
+                    backend,
                     format_args!("refuses the client: {}", quoted(&error, 500)),
                 );
                 return false;
             }
             None => {
-                self.tell(member, format_args!("did not introduce itself in time"));
+                self.tell(backend, format_args!("did not introduce itself in time"));
                 return false;
             }
         };
@@ -126,14 +130,14 @@ impl<J: Judge + 'static> Front<J> {
         if !version.is_some_and(|version| VERSIONS.contains(&version)) {
             let version = quoted(version.unwrap_or_default(), 100);
             self.tell(
-                member,
+                backend,
                 format_args!("speaks an unknown version of the protocol: {version}"),
             );
             return false;
         }
-        *member.greeting.borrow_mut() = greeting;
-        member.greeted.set(true);
-        member.state.set(State::Greeted);
+        *backend.greeting.borrow_mut() = greeting;
+        backend.greeted.set(true);
+        backend.state.set(BackendState::Greeted);
         self.changed();
         if self
             .ready
@@ -144,35 +148,35 @@ impl<J: Judge + 'static> Front<J> {
         {
             return false;
         }
-        member.push(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-        if member.offers("tools") {
-            self.refresh_tools(member).await;
+        backend.push(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        if backend.offers("tools") {
+            self.refresh_tools(backend).await;
         }
-        member.state.set(State::Up);
-        self.office.metrics.upstream(&member.name, true);
+        backend.state.set(BackendState::Up);
+        self.records.metrics.upstream(&backend.name, true);
         let level = self.level.borrow().clone();
-        if let Some(level) = level.filter(|_| member.offers("logging")) {
-            self.set_level(member, level);
+        if let Some(level) = level.filter(|_| backend.offers("logging")) {
+            self.set_level(backend, level);
         }
-        let tools = member.tools.borrow().len();
-        self.tell(member, format_args!("is up, with {tools} tools"));
+        let tools = backend.tools.borrow().len();
+        self.tell(backend, format_args!("is up, with {tools} tools"));
         self.recatalogue();
-        self.announce_others(member);
+        self.announce_others(backend);
         true
     }
 
     /// Passes the level of logging on; a server that does not answer is let go.
-    pub(crate) fn set_level(self: &Rc<Self>, member: &Rc<Member>, level: Value) {
-        let (front, member) = (Rc::clone(self), Rc::clone(member));
+    pub(crate) fn set_level(self: &Rc<Self>, backend: &Rc<Backend>, level: Value) {
+        let (router, backend) = (Rc::clone(self), Rc::clone(backend));
         tokio::task::spawn_local(async move {
-            let limit = front.patience.answers;
-            let reply = front
-                .ask(&member, "logging/setLevel", Some(level), limit)
+            let limit = router.timeouts.answers;
+            let reply = router
+                .ask(&backend, "logging/setLevel", Some(level), limit)
                 .await;
             if !matches!(reply, Some(Ok(_))) {
                 note(format_args!(
                     "server {} did not take the level of logging",
-                    quoted(&member.name, 200)
+                    quoted(&backend.name, 200)
                 ));
             }
         });

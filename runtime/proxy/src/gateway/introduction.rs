@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 /// How the client introduced itself.
 #[derive(Debug)]
-pub(crate) struct Hello {
+pub(crate) struct ClientIntroduction {
     /// The version that the gateway speaks with the client, and offers to servers.
     pub version: &'static str,
     /// What servers are told of the client.
     pub params: Value,
 }
 
-impl Hello {
+impl ClientIntroduction {
     pub(crate) fn new(params: &Value) -> Option<Self> {
         let wanted = params.get("protocolVersion")?.as_str()?;
         let version = *VERSIONS

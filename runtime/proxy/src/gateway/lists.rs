@@ -3,7 +3,7 @@
 use crate::conversation::envelope::Id;
 use crate::conversation::judge::Judge;
 use crate::gateway::catalogue::{Listed, expose, exposed, without_doubles};
-use crate::gateway::router::{Front, Member, State};
+use crate::gateway::router::{Backend, BackendState, Router};
 use crate::upstream::tools::{MAX_CURSOR, MAX_PAGES, MAX_TOOLS};
 use bouncer_mcp::frame::FrameReader;
 use bouncer_mcp::jsonrpc::INTERNAL_ERROR;
@@ -57,42 +57,46 @@ impl List {
     }
 }
 
-impl<J: Judge + 'static> Front<J> {
+impl<J: Judge + 'static> Router<J> {
     /// Answers `tools/list`, once servers that are still starting had a moment.
     pub(crate) fn list_tools(self: &Rc<Self>, id: &Id<'_>) {
         self.routes.borrow_mut().start_answering(&id.key);
-        let (front, raw, key) = (Rc::clone(self), id.raw.to_vec(), id.key.clone());
+        let (router, raw, key) = (Rc::clone(self), id.raw.to_vec(), id.key.clone());
         tokio::task::spawn_local(async move {
-            front.wait_for_start().await;
-            let result = list("tools", front.catalogue.borrow().definitions());
-            front.shown.set(true);
-            front.end_answering((&raw, &key), Ok(&result));
+            router.wait_for_start().await;
+            let result = list("tools", router.catalogue.borrow().definitions());
+            router.shown.set(true);
+            router.end_answering((&raw, &key), Ok(&result));
         });
     }
 
     /// Waits for servers that are still starting, for a moment after the client came.
     pub(crate) async fn wait_for_start(&self) {
         let until = self.lists_until.get().unwrap_or_else(Instant::now);
-        let starts =
-            |member: &Rc<Member>| matches!(member.state.get(), State::Starting | State::Greeted);
-        self.wait(until, || !self.members.iter().any(starts)).await;
+        let starts = |backend: &Rc<Backend>| {
+            matches!(
+                backend.state.get(),
+                BackendState::Starting | BackendState::Greeted
+            )
+        };
+        self.wait(until, || !self.backends.iter().any(starts)).await;
     }
 
     /// Answers one of the other lists.
     pub(crate) fn list(self: &Rc<Self>, id: &Id<'_>, what: List) {
         self.routes.borrow_mut().start_answering(&id.key);
-        let (front, raw, key) = (Rc::clone(self), id.raw.to_vec(), id.key.clone());
+        let (router, raw, key) = (Rc::clone(self), id.raw.to_vec(), id.key.clone());
         tokio::task::spawn_local(async move {
-            front.wait_for_start().await;
-            let items = front.gather(what).await;
-            front.shown_others.borrow_mut().insert(what.capability());
+            router.wait_for_start().await;
+            let items = router.gather(what).await;
+            router.shown_others.borrow_mut().insert(what.capability());
             let bytes: usize = items.iter().map(Vec::len).sum();
             if bytes > MAX_BYTES {
                 let why = format!("the servers list too many {}", what.member());
-                front.end_answering((&raw, &key), Err((INTERNAL_ERROR, why)));
+                router.end_answering((&raw, &key), Err((INTERNAL_ERROR, why)));
             } else {
                 let result = list(what.member(), &items);
-                front.end_answering((&raw, &key), Ok(&result));
+                router.end_answering((&raw, &key), Ok(&result));
             }
         });
     }
@@ -101,19 +105,19 @@ impl<J: Judge + 'static> Front<J> {
     /// answer in time is left out.
     pub(crate) async fn gather(self: &Rc<Self>, what: List) -> Vec<Vec<u8>> {
         let asked: Vec<_> = self
-            .members
+            .backends
             .iter()
-            .filter(|member| member.is_up() && member.offers(what.capability()))
-            .map(|member| {
-                let (front, member) = (Rc::clone(self), Rc::clone(member));
+            .filter(|backend| backend.is_up() && backend.offers(what.capability()))
+            .map(|backend| {
+                let (router, backend) = (Rc::clone(self), Rc::clone(backend));
                 tokio::task::spawn_local(async move {
-                    let limit = front.patience.answers;
-                    let pages = front.all_pages(&member, what.method(), what.member(), limit);
+                    let limit = router.timeouts.answers;
+                    let pages = router.all_pages(&backend, what.method(), what.member(), limit);
                     match timeout(limit, pages).await {
-                        Ok(Some(items)) => front.take(&member, what, items),
+                        Ok(Some(items)) => router.take(&backend, what, items),
                         _ => {
                             let method = what.method();
-                            front.tell(&member, format_args!("did not answer {method}"));
+                            router.tell(&backend, format_args!("did not answer {method}"));
                             Vec::new()
                         }
                     }
@@ -128,20 +132,20 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// Notes whose the items of a list are; gives them as the client sees them.
-    fn take(&self, member: &Member, what: List, items: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    fn take(&self, backend: &Backend, what: List, items: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         let mut frames = FrameReader::new(self.settings.max_message);
-        let server = member.index;
+        let server = backend.index;
         let mut directory = self.directory.borrow_mut();
         if what == List::Prompts {
             let items: Vec<Listed> = items
                 .iter()
-                .filter_map(|item| expose(&mut frames, &member.name, item))
+                .filter_map(|item| expose(&mut frames, &backend.name, item))
                 .collect();
             let items = without_doubles(items);
             let names = items.iter().map(|item| item.name.clone());
             directory.set_prompts(
                 server,
-                names.map(|name| (exposed(&member.name, &name), name)),
+                names.map(|name| (exposed(&backend.name, &name), name)),
             );
             return items.into_iter().map(|item| item.definition).collect();
         }
@@ -163,40 +167,40 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// Lists the tools of a server anew; if that is under way it is repeated.
-    pub(crate) async fn refresh_tools(&self, member: &Rc<Member>) {
-        if member.refreshing.replace(true) {
-            member.again.set(true);
+    pub(crate) async fn refresh_tools(&self, backend: &Rc<Backend>) {
+        if backend.refreshing.replace(true) {
+            backend.again.set(true);
             return;
         }
         loop {
-            member.again.set(false);
-            let limit = self.patience.start;
-            match self.all_pages(member, "tools/list", "tools", limit).await {
+            backend.again.set(false);
+            let limit = self.timeouts.start;
+            match self.all_pages(backend, "tools/list", "tools", limit).await {
                 Some(items) => {
                     let mut frames = FrameReader::new(self.settings.max_message);
                     let count = items.len();
                     let tools: Vec<Listed> = items
                         .iter()
-                        .filter_map(|item| expose(&mut frames, &member.name, item))
+                        .filter_map(|item| expose(&mut frames, &backend.name, item))
                         .collect();
                     let tools = without_doubles(tools);
                     if tools.len() < count {
                         let missing = count - tools.len();
                         self.tell(
-                            member,
+                            backend,
                             format_args!("lists tools twice or unreadably: {missing} left out"),
                         );
                     }
-                    *member.tools.borrow_mut() = tools;
+                    *backend.tools.borrow_mut() = tools;
                 }
-                None => self.tell(member, format_args!("did not list its tools")),
+                None => self.tell(backend, format_args!("did not list its tools")),
             }
-            if !member.again.get() {
+            if !backend.again.get() {
                 break;
             }
         }
-        member.refreshing.set(false);
-        if member.is_up() {
+        backend.refreshing.set(false);
+        if backend.is_up() {
             self.recatalogue();
         }
     }
@@ -204,7 +208,7 @@ impl<J: Judge + 'static> Front<J> {
     /// All pages of a list, item by item as they were spelled. `None`: not one page.
     async fn all_pages(
         &self,
-        member: &Member,
+        backend: &Backend,
         method: &str,
         items_of: &str,
         limit: Duration,
@@ -215,7 +219,7 @@ impl<J: Judge + 'static> Front<J> {
         let mut bytes = 0_usize;
         for page in 0..MAX_PAGES {
             let params = cursor.as_ref().map(|cursor| json!({"cursor": cursor}));
-            let reply = self.ask(member, method, params, limit).await;
+            let reply = self.ask(backend, method, params, limit).await;
             let Some(Ok(result)) = reply else {
                 return (page > 0).then_some(all);
             };
@@ -230,7 +234,7 @@ impl<J: Judge + 'static> Front<J> {
                 bytes += item.len();
                 if all.len() >= MAX_TOOLS || bytes > MAX_BYTES {
                     self.tell(
-                        member,
+                        backend,
                         format_args!("lists too much in {method}; the rest is left out"),
                     );
                     return Some(all);
@@ -241,7 +245,7 @@ impl<J: Judge + 'static> Front<J> {
                 Some(next) if next.len() <= MAX_CURSOR && cursors.insert(next.clone()) => {}
                 Some(_) => {
                     self.tell(
-                        member,
+                        backend,
                         format_args!("goes in circles in {method}; the list ends here"),
                     );
                     return Some(all);

@@ -3,7 +3,7 @@
 //!
 //! Each server has a mediator of its own, as if it were alone, and all of them share one
 //! gate and one conversation: what was read through one server is known when something is
-//! sent through another. In front of the mediators stands a switchboard that knows which
+//! sent through another. In front of the mediators stands a router that knows which
 //! request belongs to whom, and judges nothing.
 
 pub(crate) mod backend;

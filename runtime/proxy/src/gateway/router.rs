@@ -3,17 +3,17 @@
 //! Everything runs on one thread. No borrow of a cell lives across an `await`.
 
 use crate::conversation::judge::Judge;
-use crate::conversation::related::Questions;
+use crate::conversation::related::RelatedRequests;
 use crate::conversation::settings::Settings;
 use crate::gateway::catalogue::{Catalogue, Listed};
 use crate::gateway::directory::Directory;
-use crate::gateway::introduction::Hello;
+use crate::gateway::introduction::ClientIntroduction;
 use crate::gateway::routes::{Reply, Routes};
 use crate::gateway::tasks::Tasks;
-use crate::gateway::timeouts::Patience;
-use crate::session::context::Office;
+use crate::gateway::timeouts::Timeouts;
+use crate::session::context::ConversationRecords;
 use crate::session::mediator::Mediator;
-use crate::telemetry::status::Place;
+use crate::telemetry::status::ConversationStatus;
 use crate::wire::outbox::Outbox;
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc;
@@ -35,7 +35,7 @@ const SHOWN: Duration = Duration::from_millis(500);
 
 /// How far a server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum BackendState {
     /// Started; it has not introduced itself yet.
     Starting,
     /// It has introduced itself; its tools are not known yet.
@@ -59,10 +59,10 @@ pub(crate) enum Ending {
 
 /// One of the servers behind the gateway.
 #[derive(Debug)]
-pub(crate) struct Member {
+pub(crate) struct Backend {
     pub index: usize,
     pub name: String,
-    pub state: Cell<State>,
+    pub state: Cell<BackendState>,
     /// What is said to it; `None` while it does not run.
     pub inbox: RefCell<Option<Rc<Outbox>>>,
     /// The result of its `initialize`.
@@ -71,20 +71,20 @@ pub(crate) struct Member {
     /// It introduced itself in this run.
     pub greeted: Cell<bool>,
     /// What its open questions are about, where that is known.
-    pub questions: RefCell<Questions>,
+    pub questions: RefCell<RelatedRequests>,
     /// The same of the questions that are asked before a call goes to it.
-    pub asks: RefCell<Questions>,
+    pub asks: RefCell<RelatedRequests>,
     /// A listing of its tools is under way, and another is wanted.
     pub refreshing: Cell<bool>,
     pub again: Cell<bool>,
 }
 
-impl Member {
+impl Backend {
     pub(crate) fn new(index: usize, name: &str) -> Rc<Self> {
         Rc::new(Self {
             index,
             name: name.to_owned(),
-            state: Cell::new(State::Starting),
+            state: Cell::new(BackendState::Starting),
             inbox: RefCell::default(),
             greeting: RefCell::default(),
             tools: RefCell::default(),
@@ -97,7 +97,7 @@ impl Member {
     }
 
     pub(crate) fn is_up(&self) -> bool {
-        self.state.get() == State::Up
+        self.state.get() == BackendState::Up
     }
 
     /// Whether it said that it can do `what`.
@@ -121,23 +121,23 @@ impl Member {
 }
 
 /// Makes the judge that one server's calls meet.
-pub(crate) type Seats<J> = Box<dyn Fn(&str) -> J>;
+pub(crate) type JudgeFactory<J> = Box<dyn Fn(&str) -> J>;
 
-/// See the module.
-pub(crate) struct Front<J> {
+/// One client of the gateway: its servers, and which request belongs to whom.
+pub(crate) struct Router<J> {
     /// Judges what belongs to no server, and holds what the client hears.
-    pub nobody: Rc<Mediator<J>>,
-    pub office: Rc<Office>,
-    pub seats: Seats<J>,
-    pub members: Vec<Rc<Member>>,
+    pub unrouted: Rc<Mediator<J>>,
+    pub records: Rc<ConversationRecords>,
+    pub judges: JudgeFactory<J>,
+    pub backends: Vec<Rc<Backend>>,
     pub settings: Settings,
-    pub patience: Patience,
+    pub timeouts: Timeouts,
     pub routes: RefCell<Routes>,
     pub tasks: RefCell<Tasks>,
     pub catalogue: RefCell<Catalogue>,
     pub directory: RefCell<Directory>,
     /// How the client introduced itself.
-    pub hello: watch::Sender<Option<Rc<Hello>>>,
+    pub hello: watch::Sender<Option<Rc<ClientIntroduction>>>,
     /// The client is done with its introduction.
     pub ready: watch::Sender<bool>,
     /// Counts what changes here, for those who wait for something to change.
@@ -155,15 +155,15 @@ pub(crate) struct Front<J> {
     pub level: RefCell<Option<Value>>,
     /// What questions are about, by the numbers that the client knows them by; for clients
     /// that are asked in answers, and need to know which.
-    pub abouts: Abouts,
-    pub tells_abouts: Cell<bool>,
-    /// The client speaks the version without sessions, whatever it was introduced as.
+    pub origins: QuestionOrigins,
+    pub tells_origins: Cell<bool>,
+    /// The client speaks the version without judges, whatever it was introduced as.
     pub sessionless: Cell<bool>,
 }
 
 /// What a question to the client is about.
 #[derive(Debug)]
-pub(crate) struct About {
+pub(crate) struct QuestionOrigin {
     /// The client's request.
     pub key: Key,
     /// What the server calls the question.
@@ -172,38 +172,38 @@ pub(crate) struct About {
     pub of: usize,
 }
 
-/// See [`Front::abouts`].
-pub(crate) type Abouts = Rc<RefCell<HashMap<u64, About>>>;
+/// See [`Router::abouts`].
+pub(crate) type QuestionOrigins = Rc<RefCell<HashMap<u64, QuestionOrigin>>>;
 
-impl<J> fmt::Debug for Front<J> {
+impl<J> fmt::Debug for Router<J> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Front")
-            .field("members", &self.members)
+            .field("members", &self.backends)
             .finish_non_exhaustive()
     }
 }
 
-impl<J: Judge + 'static> Front<J> {
+impl<J: Judge + 'static> Router<J> {
     pub(crate) fn new(
-        nobody: J,
-        seats: Seats<J>,
-        office: Rc<Office>,
+        unrouted: J,
+        judges: JudgeFactory<J>,
+        records: Rc<ConversationRecords>,
         names: impl Iterator<Item = String>,
         settings: Settings,
-        patience: Patience,
+        timeouts: Timeouts,
     ) -> Rc<Self> {
-        let nobody = Mediator::new(nobody, Rc::clone(&office), None, settings.clone());
-        nobody.listing.settle();
-        let members = names
+        let unrouted = Mediator::new(unrouted, Rc::clone(&records), None, settings.clone());
+        unrouted.listing.settle();
+        let backends = names
             .enumerate()
-            .map(|(index, name)| Member::new(index, &name));
+            .map(|(index, name)| Backend::new(index, &name));
         Rc::new(Self {
-            nobody,
-            office,
-            seats,
-            members: members.collect(),
+            unrouted,
+            records,
+            judges,
+            backends: backends.collect(),
             settings,
-            patience,
+            timeouts,
             routes: RefCell::default(),
             tasks: RefCell::default(),
             catalogue: RefCell::default(),
@@ -217,15 +217,15 @@ impl<J: Judge + 'static> Front<J> {
             shown_others: RefCell::default(),
             kept: Cell::default(),
             level: RefCell::default(),
-            abouts: Abouts::default(),
-            tells_abouts: Cell::default(),
+            origins: QuestionOrigins::default(),
+            tells_origins: Cell::default(),
             sessionless: Cell::default(),
         })
     }
 
     /// What the client hears.
     pub(crate) fn client(&self) -> &Outbox {
-        &self.nobody.client
+        &self.unrouted.client
     }
 
     /// Notes that something changed.
@@ -277,41 +277,45 @@ impl<J: Judge + 'static> Front<J> {
     /// not answer in time.
     pub(crate) async fn ask(
         &self,
-        member: &Member,
+        backend: &Backend,
         method: &str,
         params: Option<Value>,
         limit: Duration,
     ) -> Option<Reply> {
-        let (number, reply) = self.routes.borrow_mut().open_own(member.index);
+        let (number, reply) = self.routes.borrow_mut().open_own(backend.index);
         let mut line = json!({"jsonrpc": "2.0", "id": number, "method": method});
         if let (Some(params), Some(line)) = (params, line.as_object_mut()) {
             line.insert("params".to_owned(), params);
         }
-        let reply = if member.push(line.to_string().as_bytes()) {
+        let reply = if backend.push(line.to_string().as_bytes()) {
             timeout(limit, reply).await.ok().and_then(Result::ok)
         } else {
             None
         };
-        self.routes.borrow_mut().close_own(member.index, number);
+        self.routes.borrow_mut().close_own(backend.index, number);
         reply
     }
 
     /// Makes the catalogue anew, and tells the client if that changes what it was shown.
     pub(crate) fn recatalogue(&self) {
         let tools: Vec<_> = self
-            .members
+            .backends
             .iter()
-            .filter(|member| member.is_up())
-            .map(|member| (member.index, member.name.as_str(), member.tools.borrow()))
+            .filter(|backend| backend.is_up())
+            .map(|backend| (backend.index, backend.name.as_str(), backend.tools.borrow()))
             .collect();
         let tools = tools
             .iter()
             .map(|(index, name, tools)| (*index, *name, tools.as_slice()));
-        let seats: Vec<J> = self.members.iter().map(|m| (self.seats)(&m.name)).collect();
+        let judges: Vec<J> = self
+            .backends
+            .iter()
+            .map(|m| (self.judges)(&m.name))
+            .collect();
         // Where nothing is blocked, nothing is hidden either.
         let hides = |server: usize, tool: &str| {
-            let seat = seats.get(server).filter(|_| !self.settings.observe);
-            seat.is_some_and(|seat| seat.hides(tool))
+            let session = judges.get(server).filter(|_| !self.settings.observe);
+            session.is_some_and(|session| session.hides(tool))
         };
         let changed = self.catalogue.borrow_mut().rebuild(tools, hides);
         if changed && self.shown.get() {
@@ -325,23 +329,23 @@ impl<J: Judge + 'static> Front<J> {
     /// Shows people the servers and how their tools stand, where somebody may want to
     /// know.
     fn show(&self, anew: bool) {
-        let Some(place) = &self.office.place else {
+        let Some(status) = &self.records.status else {
             return;
         };
-        let lists: Vec<_> = self.members.iter().map(|m| m.tools.borrow()).collect();
-        let standing = self.members.iter().zip(&lists).map(|(member, tools)| {
+        let lists: Vec<_> = self.backends.iter().map(|m| m.tools.borrow()).collect();
+        let standing = self.backends.iter().zip(&lists).map(|(backend, tools)| {
             let mut names = tools.iter().map(|tool| tool.name.as_str());
-            let standing = (self.seats)(&member.name).survey(&mut names);
-            let state = match member.state.get() {
-                State::Starting | State::Greeted => "starting",
-                State::Up => "up",
-                State::Down => "down",
+            let standing = (self.judges)(&backend.name).survey(&mut names);
+            let state = match backend.state.get() {
+                BackendState::Starting | BackendState::Greeted => "starting",
+                BackendState::Up => "up",
+                BackendState::Down => "down",
             };
-            (member.name.clone(), state, standing)
+            (backend.name.clone(), state, standing)
         });
         let standing = standing.collect();
         let definitions: OnceCell<HashMap<(usize, &str), &[u8]>> = OnceCell::new();
-        place.show(standing, anew, |server, tool| {
+        status.show(standing, anew, |server, tool| {
             let all = definitions.get_or_init(|| {
                 let lists = lists.iter().enumerate();
                 let tools = lists.flat_map(|(index, tools)| tools.iter().map(move |t| (index, t)));
@@ -356,9 +360,14 @@ impl<J: Judge + 'static> Front<J> {
     /// Keeps what is shown up to date while somebody looks: pins change without a
     /// listing, too.
     pub(crate) async fn keep_showing(&self) {
-        while self.office.place.is_some() {
+        while self.records.status.is_some() {
             tokio::time::sleep(SHOWN).await;
-            if self.office.place.as_ref().is_some_and(Place::is_watched) {
+            if self
+                .records
+                .status
+                .as_ref()
+                .is_some_and(ConversationStatus::is_watched)
+            {
                 self.show(false);
             }
         }
@@ -366,9 +375,9 @@ impl<J: Judge + 'static> Front<J> {
 
     /// Tells the client that a server's prompts and resources came or went, if it was
     /// shown the lists that they belong to.
-    pub(crate) fn announce_others(&self, member: &Member) {
+    pub(crate) fn announce_others(&self, backend: &Backend) {
         for capability in self.shown_others.borrow().iter() {
-            if member.offers(capability) {
+            if backend.offers(capability) {
                 let notice = json!({
                     "jsonrpc": "2.0",
                     "method": format!("notifications/{capability}/list_changed"),
@@ -379,9 +388,9 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// A server does not run any more: whoever waits for it is told.
-    pub(crate) fn close_member(&self, member: &Member) {
-        let (requests, numbers) = self.routes.borrow_mut().close_all(member.index);
-        let message = gone(&member.name);
+    pub(crate) fn close_backend(&self, backend: &Backend) {
+        let (requests, numbers) = self.routes.borrow_mut().close_all(backend.index);
+        let message = gone(&backend.name);
         for request in requests {
             self.answer_error(&request.id, jsonrpc::INTERNAL_ERROR, &message);
         }
@@ -392,13 +401,13 @@ impl<J: Judge + 'static> Front<J> {
             });
             self.client().push(notice.to_string().as_bytes());
         }
-        self.directory.borrow_mut().forget(member.index);
-        self.tasks.borrow_mut().forget(member.index);
+        self.directory.borrow_mut().forget(backend.index);
+        self.tasks.borrow_mut().forget(backend.index);
     }
 
     /// Says on standard error how a server is.
-    pub(crate) fn tell(&self, member: &Member, what: fmt::Arguments<'_>) {
-        note(format_args!("server {} {what}", quoted(&member.name, 200)));
+    pub(crate) fn tell(&self, backend: &Backend, what: fmt::Arguments<'_>) {
+        note(format_args!("server {} {what}", quoted(&backend.name, 200)));
     }
 }
 

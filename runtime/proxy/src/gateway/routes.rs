@@ -4,7 +4,7 @@
 //! client, may use the same. Every request that passes the gateway gets a number that
 //! no other has, in the place of both.
 
-use crate::gateway::tasks::Tasked;
+use crate::gateway::tasks::TaskRole;
 use bouncer_mcp::id::Key;
 use std::collections::{HashMap, HashSet, VecDeque};
 use tokio::sync::oneshot;
@@ -20,7 +20,7 @@ const MAX_CANCELLED: usize = 1024;
 pub(crate) type Reply = Result<Vec<u8>, Vec<u8>>;
 
 /// Where a request goes, or why nowhere.
-pub(crate) type Whose<T> = Result<T, String>;
+pub(crate) type Routed<T> = Result<T, String>;
 
 /// A request on its way: who made it, and how they spelled what was replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) struct Request {
     pub id: Box<[u8]>,
     /// The progress token, if it had one.
     pub token: Option<Box<[u8]>>,
-    pub tasked: Tasked,
+    pub task_role: TaskRole,
 }
 
 /// All open requests.
@@ -212,7 +212,7 @@ mod tests {
             key: Key::parse(id.as_bytes()).unwrap(),
             id: id.as_bytes().into(),
             token: None,
-            tasked: Tasked::No,
+            task_role: TaskRole::No,
         }
     }
 

@@ -1,19 +1,19 @@
 //! The life of a gateway: from its parts to the exit code.
 
-use crate::approval::out_of_band::Desk;
-use crate::conversation::gated::Session;
+use crate::approval::out_of_band::Approvals;
+use crate::conversation::gated::GatedConversation;
 use crate::conversation::judge::Judge;
 use crate::conversation::settings::Settings;
-use crate::gateway::backend::Connector;
-use crate::gateway::router::{Ending, Front};
-use crate::gateway::timeouts::Patience;
-use crate::session::context::Office;
+use crate::gateway::backend::Connect;
+use crate::gateway::router::{Ending, Router};
+use crate::gateway::timeouts::Timeouts;
+use crate::session::context::ConversationRecords;
 use crate::session::reload;
 use crate::session::reload::Changes;
 use crate::telemetry::metrics::Metrics;
-use crate::telemetry::status::Place;
-use crate::upstream::adapter::Order;
-use crate::upstream::connection::{Endpoint, Reach};
+use crate::telemetry::status::ConversationStatus;
+use crate::upstream::adapter::VersionOrder;
+use crate::upstream::connection::{Endpoint, UpstreamConnector};
 use crate::wire::unix;
 use bouncer_audit::Audit;
 use bouncer_engine::gate::Gate;
@@ -36,19 +36,19 @@ pub struct Gateway {
     /// Where verdicts are logged.
     pub audit: Audit,
     /// Where humans approve out of band; without one, such calls are denied.
-    pub desk: Option<Desk>,
+    pub approvals: Option<Approvals>,
     /// The servers by their names, and how they are reached.
     pub servers: Vec<(String, Endpoint)>,
     /// How to behave towards each.
     pub settings: Settings,
     /// How long to wait for what.
-    pub patience: Patience,
+    pub timeouts: Timeouts,
     /// Where a changed policy comes from.
     pub changes: Option<Changes>,
     /// What counts.
     pub metrics: Metrics,
     /// Where people see the servers.
-    pub place: Option<Place>,
+    pub status: Option<ConversationStatus>,
 }
 
 impl Gateway {
@@ -61,17 +61,17 @@ impl Gateway {
         self.metrics.plan(&self.gate.plan().short_digest());
         self.metrics.conversation(true);
         let hang_up_ends = self.changes.is_none();
-        let Switchboard {
-            front,
+        let RouterParts {
+            router,
             connectors,
             session,
-        } = switchboard(
+        } = router_parts(
             self.gate,
             self.lock,
-            Office::counted(self.audit, self.desk, self.metrics, self.place),
-            reached(self.servers, &self.settings, Order::OlderFirst),
+            ConversationRecords::counted(self.audit, self.approvals, self.metrics, self.status),
+            connectors(self.servers, &self.settings, VersionOrder::OlderFirst),
             &self.settings,
-            &self.patience,
+            &self.timeouts,
         );
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -79,10 +79,10 @@ impl Gateway {
         let code = LocalSet::new().block_on(&runtime, async {
             let told = unix::told_to_stop(hang_up_ends)?;
             if let Some(changes) = self.changes {
-                spawn_local(front.follow(changes, session));
+                spawn_local(router.follow(changes, session));
             }
             Ok(serve(
-                &front,
+                &router,
                 connectors.into_iter(),
                 unix::stdin(),
                 unix::stdout(),
@@ -96,72 +96,72 @@ impl Gateway {
     }
 }
 
-/// The switchboard of one conversation, what connects it to its servers, and what it
+/// The router of one conversation, what connects it to its servers, and what it
 /// judges by.
-pub(crate) struct Switchboard {
-    pub front: Rc<Front<Session>>,
-    pub connectors: Vec<Box<dyn Connector>>,
-    pub session: Session,
+pub(crate) struct RouterParts {
+    pub router: Rc<Router<GatedConversation>>,
+    pub connectors: Vec<Box<dyn Connect>>,
+    pub session: GatedConversation,
 }
 
 /// The servers, as they are spoken to on behalf of clients of one kind.
-pub(crate) fn reached(
+pub(crate) fn connectors(
     servers: Vec<(String, Endpoint)>,
     settings: &Settings,
-    order: Order,
-) -> Vec<(String, Reach)> {
+    order: VersionOrder,
+) -> Vec<(String, UpstreamConnector)> {
     let reach = |(name, endpoint)| {
-        let mut reach = Reach::new(endpoint, settings.max_message);
+        let mut reach = UpstreamConnector::new(endpoint, settings.max_message);
         reach.order = order;
         (name, reach)
     };
     servers.into_iter().map(reach).collect()
 }
 
-pub(crate) fn switchboard(
+pub(crate) fn router_parts(
     gate: Gate,
     lock: Option<Lock>,
-    office: Rc<Office>,
-    servers: Vec<(String, Reach)>,
+    records: Rc<ConversationRecords>,
+    servers: Vec<(String, UpstreamConnector)>,
     settings: &Settings,
-    patience: &Patience,
-) -> Switchboard {
-    let base = Session::new(gate, None, lock).observing(settings.observe);
-    let (nobody, session) = (base.clone(), base.clone());
+    timeouts: &Timeouts,
+) -> RouterParts {
+    let base = GatedConversation::new(gate, None, lock).observing(settings.observe);
+    let (unrouted, session) = (base.clone(), base.clone());
     // Every server takes its place before any of them can be called.
     for (name, _) in &servers {
         base.with_server(name);
     }
-    let seats = Box::new(move |name: &str| base.with_server(name));
+    let judges = Box::new(move |name: &str| base.with_server(name));
     let names = servers.iter().map(|(name, _)| name.clone());
-    let (settings, patience) = (settings.clone(), patience.clone());
-    let front = Front::new(nobody, seats, office, names, settings, patience);
+    let (settings, timeouts) = (settings.clone(), timeouts.clone());
+    let router = Router::new(unrouted, judges, records, names, settings, timeouts);
     let connectors = servers.into_iter();
-    let connectors = connectors.map(|(_, reach)| Box::new(reach) as Box<dyn Connector>);
-    Switchboard {
-        front,
+    let connectors = connectors.map(|(_, reach)| Box::new(reach) as Box<dyn Connect>);
+    RouterParts {
+        router,
         connectors: connectors.collect(),
         session,
     }
 }
 
-impl Front<Session> {
+impl Router<GatedConversation> {
     /// Takes over changes of the policy and of the accepted tools.
     pub(crate) fn follow(
         self: &Rc<Self>,
         changes: Changes,
-        session: Session,
+        session: GatedConversation,
     ) -> impl Future<Output = ()> + use<> {
-        let front = Rc::clone(self);
-        let office = Rc::clone(&front.office);
-        reload::follow(changes, session, office, move || front.recatalogue())
+        let router = Rc::clone(self);
+        let records = Rc::clone(&router.records);
+        reload::follow(changes, session, records, move || router.recatalogue())
     }
 }
 
 /// Runs a gateway between two streams until the client is gone or `told` resolves.
 pub(crate) async fn serve<J, R, W, F>(
-    front: &Rc<Front<J>>,
-    connectors: impl Iterator<Item = Box<dyn Connector>>,
+    router: &Rc<Router<J>>,
+    connectors: impl Iterator<Item = Box<dyn Connect>>,
     client_in: R,
     client_out: W,
     told: F,
@@ -174,17 +174,17 @@ where
 {
     let mut told = pin!(told);
     let mut servers = JoinSet::new();
-    for (member, connector) in front.members.iter().zip(connectors) {
-        servers.spawn_local(Rc::clone(front).keep(Rc::clone(member), connector));
+    for (backend, connector) in router.backends.iter().zip(connectors) {
+        servers.spawn_local(Rc::clone(router).keep(Rc::clone(backend), connector));
     }
-    let mut pump = spawn_local(Rc::clone(front).pump_client(client_in));
+    let mut pump = spawn_local(Rc::clone(router).pump_client(client_in));
     let mut drain = spawn_local({
-        let front = Rc::clone(front);
-        async move { front.client().drain(client_out).await }
+        let router = Rc::clone(router);
+        async move { router.client().drain(client_out).await }
     });
     let showing = spawn_local({
-        let front = Rc::clone(front);
-        async move { front.keep_showing().await }
+        let router = Rc::clone(router);
+        async move { router.keep_showing().await }
     });
     let mut code = tokio::select! {
         _ = &mut pump => None,
@@ -193,30 +193,30 @@ where
     };
     if code.is_none() {
         // What the client asked before it left is still answered.
-        let until = Instant::now() + front.longest_answer();
+        let until = Instant::now() + router.longest_answer();
         tokio::select! {
-            () = front.wait(until, || front.client().is_closed() || !front.routes.borrow().is_answering()) => {}
+            () = router.wait(until, || router.client().is_closed() || !router.routes.borrow().is_answering()) => {}
             told = told.as_mut() => code = Some(told),
         }
     }
-    front
+    router
         .ending
         .send_replace(code.map_or(Ending::ClientGone, Ending::Told));
-    front.let_go();
+    router.let_go();
     let all = async { while servers.join_next().await.is_some() {} };
     let mut all = pin!(all);
     tokio::select! {
         () = all.as_mut() => {}
         told = told.as_mut(), if code.is_none() => {
             code = Some(told);
-            front.ending.send_replace(Ending::Told(told));
+            router.ending.send_replace(Ending::Told(told));
             all.await;
         }
     }
     pump.abort();
     showing.abort();
-    front.client().finish();
+    router.client().finish();
     // A client that does not listen must not keep the gateway alive.
-    let _ = timeout(front.settings.grace, drain).await;
+    let _ = timeout(router.settings.grace, drain).await;
     code.unwrap_or(0)
 }

@@ -5,17 +5,17 @@
 
 use crate::conversation::envelope::{FromClient, Id, PassThrough, classify};
 use crate::conversation::judge::Judge;
-use crate::gateway::catalogue::Place;
+use crate::gateway::catalogue::Route;
 use crate::gateway::lists::List;
-use crate::gateway::router::{Front, Member};
-use crate::gateway::routes::Whose;
-use crate::gateway::tasks::Tasked;
+use crate::gateway::router::{Backend, Router};
+use crate::gateway::routes::Routed;
+use crate::gateway::tasks::TaskRole;
 use bouncer_mcp::frame::{FrameReader, Unreadable, text};
 use bouncer_mcp::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS};
 use bouncer_system::log::quoted;
 use std::rc::Rc;
 
-impl<J: Judge + 'static> Front<J> {
+impl<J: Judge + 'static> Router<J> {
     /// Requests about one prompt or one resource.
     pub(crate) fn on_routed(
         self: &Rc<Self>,
@@ -25,18 +25,18 @@ impl<J: Judge + 'static> Front<J> {
         params: Option<&[u8]>,
         pass: &PassThrough<'_>,
     ) -> Result<(), (i32, String)> {
-        let subject = subject(frames, method, params).map_err(|why| (INVALID_PARAMS, why))?;
-        let whose = self.whose(&subject);
-        if let Some(place) = whose.map_err(|why| (INVALID_PARAMS, why))? {
+        let target = target(frames, method, params).map_err(|why| (INVALID_PARAMS, why))?;
+        let owner = self.owner(&target);
+        if let Some(route) = owner.map_err(|why| (INVALID_PARAMS, why))? {
             let failed = |why| (INTERNAL_ERROR, why);
             return self
-                .forward_routed(frames, id, pass.bytes(), &subject, &place)
+                .forward_routed(frames, id, pass.bytes(), &target, &route)
                 .map_err(failed);
         }
         // Nobody has listed it yet: ask, and look again.
         self.routes.borrow_mut().start_answering(&id.key);
-        let (front, line) = (Rc::clone(self), pass.bytes().to_vec());
-        tokio::task::spawn_local(async move { front.route_later(&line).await });
+        let (router, line) = (Rc::clone(self), pass.bytes().to_vec());
+        tokio::task::spawn_local(async move { router.route_later(&line).await });
         Ok(())
     }
 
@@ -49,23 +49,23 @@ impl<J: Judge + 'static> Front<J> {
         else {
             return;
         };
-        let Ok(subject) = subject(&mut frames, &method, params) else {
+        let Ok(target) = target(&mut frames, &method, params) else {
             return;
         };
         self.wait_for_start().await;
-        for list in subject.lists() {
+        for list in target.lists() {
             self.gather(*list).await;
         }
-        let outcome = match self.whose(&subject) {
+        let outcome = match self.owner(&target) {
             Ok(found) => found
-                .or_else(|| self.only_server(&subject))
-                .ok_or_else(|| (INVALID_PARAMS, format!("no server has {}", subject.shown()))),
+                .or_else(|| self.only_server(&target))
+                .ok_or_else(|| (INVALID_PARAMS, format!("no server has {}", target.shown()))),
             Err(why) => Err((INVALID_PARAMS, why)),
         };
         match outcome {
-            Ok(place) => {
+            Ok(route) => {
                 if self.routes.borrow_mut().end_answering(&id.key)
-                    && let Err(why) = self.forward_routed(&mut frames, &id, line, &subject, &place)
+                    && let Err(why) = self.forward_routed(&mut frames, &id, line, &target, &route)
                 {
                     self.answer_error(id.raw, INTERNAL_ERROR, &why);
                 }
@@ -77,35 +77,35 @@ impl<J: Judge + 'static> Front<J> {
 
     /// The server that has what a request is about, and its own name for it. `None`: it
     /// is not known.
-    fn whose(&self, subject: &Subject<'_>) -> Whose<Option<Place>> {
+    fn owner(&self, target: &Target<'_>) -> Routed<Option<Route>> {
         let directory = self.directory.borrow();
-        let places: Vec<Place> = match subject {
-            Subject::Prompt { name, .. } => {
+        let routes: Vec<Route> = match target {
+            Target::Prompt { name, .. } => {
                 let owners = directory.of_prompt(name).iter();
-                let place = |(server, own): &(usize, String)| Place {
+                let route = |(server, own): &(usize, String)| Route {
                     server: *server,
                     name: own.clone(),
                 };
-                owners.map(place).collect()
+                owners.map(route).collect()
             }
-            Subject::Resource { uri } => {
-                let place = |server| Place {
+            Target::Resource { uri } => {
+                let route = |server| Route {
                     server,
                     name: uri.clone(),
                 };
-                directory.of_uri(uri).into_iter().map(place).collect()
+                directory.of_uri(uri).into_iter().map(route).collect()
             }
         };
-        match places.as_slice() {
+        match routes.as_slice() {
             [] => Ok(None),
-            [place] => Ok(Some(place.clone())),
+            [route] => Ok(Some(route.clone())),
             more => {
                 let names: Vec<String> = more
                     .iter()
-                    .filter_map(|place| self.members.get(place.server))
-                    .map(|member| quoted(&member.name, 200))
+                    .filter_map(|route| self.backends.get(route.server))
+                    .map(|backend| quoted(&backend.name, 200))
                     .collect();
-                let (what, servers) = (subject.shown(), names.join(" and "));
+                let (what, servers) = (target.shown(), names.join(" and "));
                 Err(format!(
                     "{what} is listed by the servers {servers}: there is no telling whose is meant"
                 ))
@@ -114,14 +114,14 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// The only server that has resources at all: it knows best what it has.
-    fn only_server(&self, subject: &Subject<'_>) -> Option<Place> {
-        let Subject::Resource { uri } = subject else {
+    fn only_server(&self, target: &Target<'_>) -> Option<Route> {
+        let Target::Resource { uri } = target else {
             return None;
         };
-        let has = |member: &&Rc<Member>| member.is_up() && member.offers("resources");
-        let mut able = self.members.iter().filter(has);
+        let has = |backend: &&Rc<Backend>| backend.is_up() && backend.offers("resources");
+        let mut able = self.backends.iter().filter(has);
         let (first, second) = (able.next()?, able.next());
-        second.is_none().then(|| Place {
+        second.is_none().then(|| Route {
             server: first.index,
             name: uri.clone(),
         })
@@ -132,9 +132,9 @@ impl<J: Judge + 'static> Front<J> {
         frames: &mut FrameReader,
         id: &Id<'a>,
         line: &'a [u8],
-        subject: &Subject<'a>,
-        place: &Place,
-    ) -> Whose<()> {
+        target: &Target<'a>,
+        route: &Route,
+    ) -> Routed<()> {
         let read = |why: Unreadable| why.to_string();
         let params = frames
             .read(line)
@@ -143,25 +143,25 @@ impl<J: Judge + 'static> Front<J> {
             .unwrap_or_default();
         let [meta] = frames.members(params, ["_meta"]).map_err(read)?;
         let mut edits = Vec::new();
-        if let Subject::Prompt { raw, .. } = subject {
-            let own = serde_json::to_vec(&place.name).map_err(|error| error.to_string())?;
+        if let Target::Prompt { raw, .. } = target {
+            let own = serde_json::to_vec(&route.name).map_err(|error| error.to_string())?;
             edits.push((*raw, own));
         }
-        let member = self.member(place.server)?;
-        self.forward(frames, id, (member, Tasked::No), line, meta, edits)
+        let backend = self.backend(route.server)?;
+        self.forward(frames, id, (backend, TaskRole::No), line, meta, edits)
     }
 }
 
 /// What a request is about.
 #[derive(Debug)]
-enum Subject<'a> {
+enum Target<'a> {
     /// A prompt: its exposed name, and how it was spelled.
     Prompt { name: String, raw: &'a [u8] },
     /// A resource, or a template of resources.
     Resource { uri: String },
 }
 
-impl Subject<'_> {
+impl Target<'_> {
     fn shown(&self) -> String {
         match self {
             Self::Prompt { name, .. } => format!("the prompt {}", quoted(name, 200)),
@@ -179,11 +179,11 @@ impl Subject<'_> {
 }
 
 /// What a request is about; or why it cannot be told.
-fn subject<'a>(
+fn target<'a>(
     frames: &mut FrameReader,
     method: &str,
     params: Option<&'a [u8]>,
-) -> Result<Subject<'a>, String> {
+) -> Result<Target<'a>, String> {
     let params = params.ok_or("`params` is missing")?;
     let mut part = |of: &'a [u8], key: &'static str| -> Result<&'a [u8], String> {
         let [value] = frames.members(of, [key]).map_err(|why| why.to_string())?;
@@ -203,8 +203,8 @@ fn subject<'a>(
     if is_prompt {
         let raw = part(of, "name")?;
         let name = string(raw, "name")?;
-        return Ok(Subject::Prompt { name, raw });
+        return Ok(Target::Prompt { name, raw });
     }
     let uri = string(part(of, "uri")?, "uri")?;
-    Ok(Subject::Resource { uri })
+    Ok(Target::Resource { uri })
 }

@@ -3,13 +3,13 @@
 
 use crate::conversation::envelope::{Id, PassThrough};
 use crate::conversation::judge::Judge;
-use crate::gateway::router::{Front, Member};
+use crate::gateway::router::{Backend, Router};
 use crate::gateway::routes::Request;
-use crate::gateway::tasks::{Task, Tasked};
+use crate::gateway::tasks::{Task, TaskRole};
 use bouncer_mcp::frame::{Frame, FrameReader, Unreadable, text};
 use bouncer_mcp::jsonrpc::METHOD_NOT_FOUND;
 use bouncer_mcp::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS};
-use bouncer_mcp::splice::{Edit, member};
+use bouncer_mcp::splice::{Edit, whole_member};
 use bouncer_mcp::version::TASKS_EXTENSION;
 use bouncer_mcp::version::{
     CAPABILITIES_META, MODERN, RELATED_TASK_META, TASK, TASK_METHODS, VERSIONS, has_tasks,
@@ -22,7 +22,7 @@ use std::time::Instant;
 
 /// Where a message goes that may be about a task.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Heading {
+pub(crate) enum TaskDirection {
     /// To that server.
     Server(usize),
     /// From that server to the client.
@@ -52,18 +52,18 @@ pub(crate) fn related<'a>(
     if let Some((raw, id)) = named {
         return Ok(Some(((raw, json!(id).to_string().into_bytes()), true)));
     }
-    let whole = member(meta, value).ok_or(Unreadable::Shape)?;
+    let whole = whole_member(meta, value).ok_or(Unreadable::Shape)?;
     Ok(Some(((whole, Vec::new()), false)))
 }
 
-impl<J: Judge + 'static> Front<J> {
+impl<J: Judge + 'static> Router<J> {
     /// Why calls of this client do not become tasks of that server, if so.
-    pub(crate) fn why_no_task(&self, member: &Member) -> Option<String> {
+    pub(crate) fn why_no_task(&self, backend: &Backend) -> Option<String> {
         if let Some(why) = self.why_no_tasks() {
             return Some(why);
         }
-        (!member.offers("tasks/requests/tools/call")).then(|| {
-            let name = quoted(&member.name, 200);
+        (!backend.offers("tasks/requests/tools/call")).then(|| {
+            let name = quoted(&backend.name, 200);
             format!("the server {name} does not take calls as tasks: call without `task`")
         })
     }
@@ -79,32 +79,32 @@ impl<J: Judge + 'static> Front<J> {
 
     /// What a call of the client has to do with tasks. Servers of the newer version only
     /// make one for a client that says, with this call, that it can take one.
-    pub(crate) fn tasked(
+    pub(crate) fn task_role(
         &self,
         frames: &mut FrameReader,
         meta: Option<&[u8]>,
         (tool, wanted): (&str, bool),
-    ) -> Tasked {
+    ) -> TaskRole {
         let tool = tool.to_owned();
         if wanted {
-            return Tasked::Wanted { tool };
+            return TaskRole::Wanted { tool };
         }
         let mut declared = || {
             let [said] = frames.members(meta?, [CAPABILITIES_META]).ok()?;
             serde_json::from_slice::<Value>(said?).ok()
         };
         match self.sessionless.get() && declared().is_some_and(|said| has_tasks(&said)) {
-            true => Tasked::Able { tool },
-            false => Tasked::No,
+            true => TaskRole::Able { tool },
+            false => TaskRole::No,
         }
     }
 
     /// The id that the other side knows a task by.
-    pub(crate) fn translated(&self, heading: Heading, id: &str) -> Option<String> {
+    pub(crate) fn translated(&self, direction: TaskDirection, id: &str) -> Option<String> {
         let (tasks, now) = (self.tasks.borrow(), Instant::now());
-        match heading {
-            Heading::Client(server) => tasks.shown(server, id, now).map(str::to_owned),
-            Heading::Server(server) => {
+        match direction {
+            TaskDirection::Client(server) => tasks.shown(server, id, now).map(str::to_owned),
+            TaskDirection::Server(server) => {
                 let task = tasks.find(id, now)?;
                 (task.server == server).then(|| task.own.clone())
             }
@@ -116,13 +116,13 @@ impl<J: Judge + 'static> Front<J> {
         &self,
         frames: &mut FrameReader,
         holder: Option<&'a [u8]>,
-        heading: Heading,
+        direction: TaskDirection,
     ) -> Result<Option<Edit<'a>>, Unreadable> {
         let Some(holder) = holder.filter(|holder| holder.starts_with(b"{")) else {
             return Ok(None);
         };
         let [meta] = frames.members(holder, ["_meta"])?;
-        let edit = related(frames, meta, |id| self.translated(heading, id))?;
+        let edit = related(frames, meta, |id| self.translated(direction, id))?;
         Ok(edit.map(|(edit, _)| edit))
     }
 
@@ -172,18 +172,18 @@ impl<J: Judge + 'static> Front<J> {
             return Err((INVALID_PARAMS, why));
         };
         let failed = |why: String| (INTERNAL_ERROR, why);
-        let member = self.member(task.server).map_err(failed)?;
-        if !newer && method == "tasks/cancel" && !member.offers("tasks/cancel") {
-            let name = quoted(&member.name, 200);
+        let backend = self.backend(task.server).map_err(failed)?;
+        if !newer && method == "tasks/cancel" && !backend.offers("tasks/cancel") {
+            let name = quoted(&backend.name, 200);
             let why = format!("the server {name} does not cancel tasks");
             return Err((METHOD_NOT_FOUND, why));
         }
-        let tasked = match method {
-            "tasks/result" => Tasked::Fetched,
-            "tasks/update" | "tasks/cancel" if newer => Tasked::Told {
+        let task_role = match method {
+            "tasks/result" => TaskRole::Fetched,
+            "tasks/update" | "tasks/cancel" if newer => TaskRole::Told {
                 own: task.own.clone(),
             },
-            _ => Tasked::Described {
+            _ => TaskRole::Described {
                 own: task.own.clone(),
             },
         };
@@ -194,7 +194,7 @@ impl<J: Judge + 'static> Front<J> {
         }
         let line = pass.bytes();
         // Slices of the parameters are slices of the line.
-        self.forward(frames, id, (member, tasked), line, meta, edits)
+        self.forward(frames, id, (backend, task_role), line, meta, edits)
             .map_err(failed)
     }
 
@@ -221,11 +221,11 @@ impl<J: Judge + 'static> Front<J> {
     pub(crate) fn tasked_edits<'a>(
         &self,
         frames: &mut FrameReader,
-        member: &Member,
+        backend: &Backend,
         (request, number): (&Request, u64),
         frame: &Frame<'a>,
     ) -> Result<Vec<Edit<'a>>, String> {
-        let wanted = request.tasked != Tasked::No;
+        let wanted = request.task_role != TaskRole::No;
         let result = frame.result().filter(|result| result.starts_with(b"{"));
         let Some(result) = result.filter(|_| wanted || !self.tasks.borrow().is_empty()) else {
             return Ok(Vec::new());
@@ -238,47 +238,47 @@ impl<J: Judge + 'static> Front<J> {
         let now = Instant::now();
         let read = |raw: &[u8]| serde_json::from_slice::<Value>(raw).unwrap_or_default();
         let mut edits = Vec::new();
-        match (&request.tasked, task, id) {
+        match (&request.task_role, task, id) {
             // A server may answer at once, all the same.
-            (Tasked::Wanted { tool }, Some(task), _) => {
+            (TaskRole::Wanted { tool }, Some(task), _) => {
                 let [raw] = match task.starts_with(b"{") {
                     true => frames.members(task, ["taskId"]).map_err(unread)?,
                     false => [None],
                 };
                 let token = request.token.clone().map(|token| (number, token));
-                let whose = (member.index, member.name.as_str());
+                let owner = (backend.index, backend.name.as_str());
                 let mut tasks = self.tasks.borrow_mut();
-                let shown = tasks.note(whose, tool, &read(task), token, now)?;
+                let shown = tasks.note(owner, tool, &read(task), token, now)?;
                 edits.extend(raw.map(|raw| (raw, json!(shown).to_string().into_bytes())));
             }
-            (Tasked::Able { tool }, _, id) if is_task => {
-                if !member.offers(TASKS_EXTENSION) {
+            (TaskRole::Able { tool }, _, id) if is_task => {
+                if !backend.offers(TASKS_EXTENSION) {
                     return Err("the server's answer is of a kind that is not known".to_owned());
                 }
-                let whose = (member.index, member.name.as_str());
+                let owner = (backend.index, backend.name.as_str());
                 let mut tasks = self.tasks.borrow_mut();
-                let shown = tasks.note(whose, tool, &read(result), None, now)?;
+                let shown = tasks.note(owner, tool, &read(result), None, now)?;
                 edits.extend(id.map(|raw| (raw, json!(shown).to_string().into_bytes())));
             }
-            (Tasked::Told { own }, _, Some(raw)) if text(raw).as_ref() == Some(own) => {
+            (TaskRole::Told { own }, _, Some(raw)) if text(raw).as_ref() == Some(own) => {
                 let tasks = self.tasks.borrow();
-                let shown = tasks.shown(member.index, own, now);
+                let shown = tasks.shown(backend.index, own, now);
                 let shown = shown.ok_or("the task is not known any more")?;
                 edits.push((raw, json!(shown).to_string().into_bytes()));
             }
-            (Tasked::Described { own }, _, id) => {
+            (TaskRole::Described { own }, _, id) => {
                 let raw = id.filter(|raw| text(raw).as_ref() == Some(own));
                 let raw = raw.ok_or("the server's answer is about another task")?;
                 let mut tasks = self.tasks.borrow_mut();
-                tasks.update(member.index, own, &read(result), now);
-                let shown = tasks.shown(member.index, own, now);
+                tasks.update(backend.index, own, &read(result), now);
+                let shown = tasks.shown(backend.index, own, now);
                 let shown = shown.ok_or("the task is not known any more")?;
                 edits.push((raw, json!(shown).to_string().into_bytes()));
             }
             _ => {}
         }
-        let heading = Heading::Client(member.index);
-        let related = self.related_edit(frames, Some(result), heading);
+        let direction = TaskDirection::Client(backend.index);
+        let related = self.related_edit(frames, Some(result), direction);
         edits.extend(related.map_err(unread)?);
         Ok(edits)
     }
@@ -287,16 +287,16 @@ impl<J: Judge + 'static> Front<J> {
     pub(crate) fn status_edit<'a>(
         &self,
         frames: &mut FrameReader,
-        member: &Member,
+        backend: &Backend,
         params: Option<&'a [u8]>,
     ) -> Option<Edit<'a>> {
         let params = params?;
         let raw = frames.members(params, ["taskId"]).ok()?[0]?;
         let own = text(raw)?;
-        let shown = self.translated(Heading::Client(member.index), &own)?;
+        let shown = self.translated(TaskDirection::Client(backend.index), &own)?;
         let heard: Value = serde_json::from_slice(params).ok()?;
         let mut tasks = self.tasks.borrow_mut();
-        tasks.update(member.index, &own, &heard, Instant::now());
+        tasks.update(backend.index, &own, &heard, Instant::now());
         Some((raw, json!(shown).to_string().into_bytes()))
     }
 }

@@ -34,7 +34,7 @@ const MAX_LISTED: usize = 64;
 
 /// What a request of the client has to do with tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Tasked {
+pub(crate) enum TaskRole {
     /// Nothing.
     No,
     /// A call that asks for one.
@@ -70,7 +70,7 @@ pub(crate) struct Task {
     token: Option<(u64, Box<[u8]>)>,
 }
 
-/// See the module.
+/// The tasks that the client was told of, by its ids and by the servers'.
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
     last: u64,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// How long the gateway waits for what.
 #[derive(Clone, Debug)]
-pub struct Patience {
+pub struct Timeouts {
     /// How long the answer to the client's introduction waits for servers to say what
     /// they can do.
     pub hello: Duration,
@@ -20,7 +20,7 @@ pub struct Patience {
     pub longest_pause: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     /// Half a second, five seconds, a minute, five seconds; pauses of half a second to
     /// half a minute.
     fn default() -> Self {

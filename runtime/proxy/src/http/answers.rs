@@ -1,6 +1,6 @@
 //! HTTP answers, and what all of them have in common.
 
-use crate::http::stream::{Receiver, Reply};
+use crate::http::stream::{Receiver, ResponseBody};
 use bouncer_mcp::jsonrpc;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -10,12 +10,12 @@ use hyper::header::{
 use hyper::{Response, StatusCode};
 
 /// An answer.
-pub(super) type Answer = Response<Reply>;
+pub(super) type HttpResponse = Response<ResponseBody>;
 
 const NO_SNIFFING: HeaderName = HeaderName::from_static("x-content-type-options");
 const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-fn with(status: StatusCode, kind: Option<&'static str>, body: Reply) -> Answer {
+fn with(status: StatusCode, kind: Option<&'static str>, body: ResponseBody) -> HttpResponse {
     let mut answer = Response::new(body);
     *answer.status_mut() = status;
     let headers = answer.headers_mut();
@@ -28,16 +28,16 @@ fn with(status: StatusCode, kind: Option<&'static str>, body: Reply) -> Answer {
 }
 
 /// Nothing but a status.
-pub(super) fn empty(status: StatusCode) -> Answer {
-    with(status, None, Reply::Whole(None))
+pub(super) fn empty(status: StatusCode) -> HttpResponse {
+    with(status, None, ResponseBody::Whole(None))
 }
 
 /// One JSON text.
-pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Answer {
+pub(super) fn json(status: StatusCode, body: Vec<u8>) -> HttpResponse {
     with(
         status,
         Some("application/json"),
-        Reply::Whole(Some(body.into())),
+        ResponseBody::Whole(Some(body.into())),
     )
 }
 
@@ -46,13 +46,13 @@ pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Answer {
 struct Unlogged(String);
 
 /// A JSON-RPC error for what goes no further; `id` as it was spelled, if it is known.
-pub(super) fn error(status: StatusCode, id: Option<&[u8]>, code: i32, why: &str) -> Answer {
+pub(super) fn error(status: StatusCode, id: Option<&[u8]>, code: i32, why: &str) -> HttpResponse {
     let body = jsonrpc::error(id.unwrap_or(b"null"), code, why, None);
     refusal(status, body, why)
 }
 
 /// The same, with a body of its own.
-pub(super) fn refusal(status: StatusCode, body: Vec<u8>, why: &str) -> Answer {
+pub(super) fn refusal(status: StatusCode, body: Vec<u8>, why: &str) -> HttpResponse {
     let mut answer = json(status, body);
     answer.extensions_mut().insert(Unlogged(why.to_owned()));
     let headers = answer.headers_mut();
@@ -70,23 +70,26 @@ pub(super) fn refusal(status: StatusCode, body: Vec<u8>, why: &str) -> Answer {
 
 /// Why the message was refused that `answer` answers, unless that was logged; from now on
 /// it counts as logged.
-pub(super) fn take_unlogged(answer: &mut Answer) -> Option<String> {
+pub(super) fn take_unlogged(answer: &mut HttpResponse) -> Option<String> {
     let unlogged = answer.extensions_mut().remove::<Unlogged>();
     unlogged.map(|Unlogged(why)| why)
 }
 
 /// The answer to a message that stands in the audit log already.
-pub(super) fn logged(mut answer: Answer) -> Answer {
+pub(super) fn logged(mut answer: HttpResponse) -> HttpResponse {
     answer.extensions_mut().remove::<Unlogged>();
     answer
 }
 
 /// Events as they come.
-pub(super) fn events(first: Option<crate::http::stream::Message>, receiver: Receiver) -> Answer {
-    stream(Reply::events(first, receiver))
+pub(super) fn events(
+    first: Option<crate::http::stream::Message>,
+    receiver: Receiver,
+) -> HttpResponse {
+    stream(ResponseBody::events(first, receiver))
 }
 
-fn stream(body: Reply) -> Answer {
+fn stream(body: ResponseBody) -> HttpResponse {
     let mut answer = with(StatusCode::OK, Some("text/event-stream"), body);
     let headers = answer.headers_mut();
     let value = HeaderValue::from_static("no-cache, no-transform");
@@ -96,7 +99,7 @@ fn stream(body: Reply) -> Answer {
 }
 
 /// Lets a page of that origin read the answer, and ask with the headers of the protocol.
-pub(super) fn readable(answer: &mut Answer, origin: HeaderValue) {
+pub(super) fn readable(answer: &mut HttpResponse, origin: HeaderValue) {
     let headers = answer.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(VARY, HeaderValue::from_static("Origin"));

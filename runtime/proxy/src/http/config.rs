@@ -1,9 +1,9 @@
 //! What a gateway over HTTP is told: where it listens, to whom, and how much there may be.
 
-use crate::approval::out_of_band::Desk;
+use crate::approval::out_of_band::Approvals;
 use crate::http::tls::TlsFiles;
 use crate::http::tokens::Tokens;
-use crate::telemetry::status::Place;
+use crate::telemetry::status::ConversationStatus;
 use bouncer_audit::Audit;
 use bouncer_engine::gate::Gate;
 use bouncer_plan::Plan;
@@ -64,16 +64,16 @@ impl Default for Limits {
 
 /// What a new conversation is judged by, and where it is written down.
 #[derive(Debug)]
-pub struct Opened {
+pub struct NewConversation {
     /// Judges the calls.
     pub gate: Gate,
     /// Where verdicts are logged.
     pub audit: Audit,
     /// Where humans approve out of band.
-    pub desk: Option<Desk>,
+    pub approvals: Option<Approvals>,
     /// Where people see its servers.
-    pub place: Option<Place>,
+    pub status: Option<ConversationStatus>,
 }
 
 /// Opens what a conversation of that name needs, to be judged by that plan.
-pub type Opener = Box<dyn Fn(&str, &Plan) -> Result<Opened, String>>;
+pub type ConversationOpener = Box<dyn Fn(&str, &Plan) -> Result<NewConversation, String>>;

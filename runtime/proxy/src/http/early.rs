@@ -1,8 +1,8 @@
 //! Answers to requests that go no further.
 
 use crate::http::answers;
-use crate::http::answers::Answer;
-use crate::http::registry::NoSeat;
+use crate::http::answers::HttpResponse;
+use crate::http::registry::NotOpened;
 use bouncer_mcp::jsonrpc::INTERNAL_ERROR;
 use hyper::StatusCode;
 use std::time::Duration;
@@ -11,24 +11,24 @@ use std::time::Duration;
 pub(super) const SOON: Duration = Duration::from_millis(1000);
 
 /// An early answer.
-pub(super) type Stop<T> = Result<T, Box<Answer>>;
+pub(super) type EarlyAnswer<T> = Result<T, Box<HttpResponse>>;
 
-pub(super) fn stop<T>(status: StatusCode, code: i32, why: &str) -> Stop<T> {
+pub(super) fn answer_early<T>(status: StatusCode, code: i32, why: &str) -> EarlyAnswer<T> {
     Err(Box::new(answers::error(status, None, code, why)))
 }
 
 /// Why no conversation is opened.
-pub(super) fn no_seat(why: NoSeat) -> Box<Answer> {
+pub(super) fn not_opened(why: NotOpened) -> Box<HttpResponse> {
     let (status, why) = match why {
-        NoSeat::Full => (
+        NotOpened::Full => (
             StatusCode::SERVICE_UNAVAILABLE,
             "there are too many conversations: come back later",
         ),
-        NoSeat::TooMany => (
+        NotOpened::TooMany => (
             StatusCode::TOO_MANY_REQUESTS,
             "you have too many conversations: end one, or come back later",
         ),
-        NoSeat::Failed => (
+        NotOpened::Failed => (
             StatusCode::INTERNAL_SERVER_ERROR,
             "no conversation can be opened",
         ),

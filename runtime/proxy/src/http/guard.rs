@@ -9,7 +9,7 @@ use std::net::IpAddr;
 /// Names of this machine for itself.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// See the module.
+/// Which hosts, origins and tokens a request may come with.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
     tokens: Tokens,
@@ -83,7 +83,7 @@ impl Guard {
             let (scheme, token) = header.split_once(' ')?;
             let bearer = scheme.eq_ignore_ascii_case("bearer");
             self.tokens
-                .whose(token.trim_start().as_bytes())
+                .owner(token.trim_start().as_bytes())
                 .filter(|_| bearer)
         });
         who.ok_or((

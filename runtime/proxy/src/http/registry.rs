@@ -2,20 +2,20 @@
 
 use crate::conversation::settings::Settings;
 use crate::conversation_id;
-use crate::gateway::run::{Switchboard, reached, serve, switchboard};
-use crate::gateway::timeouts::Patience;
-use crate::http::config::{Limits, Opener};
+use crate::gateway::run::{RouterParts, connectors, router_parts, serve};
+use crate::gateway::timeouts::Timeouts;
+use crate::http::config::{ConversationOpener, Limits};
 use crate::http::guard::Guard;
-use crate::http::modern::Modern;
-use crate::http::session::Seat;
-use crate::http::stream::Ticket;
-use crate::session::context::Office;
+use crate::http::modern::RoundTrips;
+use crate::http::session::HttpSession;
+use crate::http::stream::InFlight;
+use crate::session::context::ConversationRecords;
 use crate::session::judging::{malformed, unreadable};
 use crate::session::reload::{Change, Changes, Watcher, changes};
 use crate::telemetry::metrics::Metrics;
-use crate::telemetry::status::Board;
-use crate::upstream::adapter::Order;
-use crate::upstream::connection::{Endpoint, Reach};
+use crate::telemetry::status::GatewayStatus;
+use crate::upstream::adapter::VersionOrder;
+use crate::upstream::connection::{Endpoint, UpstreamConnector};
 use bouncer_audit::Audit;
 use bouncer_engine::tools::Lock;
 use bouncer_plan::Plan;
@@ -33,23 +33,23 @@ use tokio::time::{Instant, sleep};
 /// What is buffered between a conversation and its gateway, in bytes.
 const PIPE: usize = 64 * 1024;
 
-/// See the module.
-pub(super) struct Hall {
+/// All sessions of one gateway, and what a new one begins with.
+pub(super) struct SessionRegistry {
     pub guard: Guard,
     pub limits: Limits,
     pub settings: Settings,
-    opener: Opener,
+    opener: ConversationOpener,
     /// Requests that wait for an answer, by principal.
     open: RefCell<HashMap<String, Rc<Cell<usize>>>>,
-    judging: RefCell<Judging>,
+    judging: RefCell<PolicyInForce>,
     /// For clients with sessions, and for those without.
-    servers: [Vec<(String, Reach)>; 2],
-    patience: Patience,
+    servers: [Vec<(String, UpstreamConnector)>; 2],
+    timeouts: Timeouts,
     metrics: Metrics,
-    board: Option<Board>,
+    status: Option<GatewayStatus>,
     /// Tell conversations of changes.
     watchers: RefCell<Vec<Watcher>>,
-    seats: RefCell<HashMap<String, Rc<Seat>>>,
+    sessions: RefCell<HashMap<String, Rc<HttpSession>>>,
     running: RefCell<JoinSet<()>>,
     /// Counts the messages that were refused before it was known whose they are.
     refused: Cell<u64>,
@@ -60,14 +60,14 @@ pub(super) struct Hall {
 }
 
 /// What conversations begin to be judged by.
-pub(super) struct Judging {
+pub(super) struct PolicyInForce {
     pub plan: Plan,
     pub lock: Option<Lock>,
     /// Where is logged what belongs to no conversation.
     pub audit: Audit,
 }
 
-impl Judging {
+impl PolicyInForce {
     /// Takes a change over for conversations to come. Gives the word for it, the sentence
     /// and what else a line of the log has.
     fn take(&mut self, change: &Change) -> (&'static str, String, Vec<(&'static str, Value)>) {
@@ -94,7 +94,7 @@ impl Judging {
 
 /// Why there is no conversation.
 #[derive(Debug)]
-pub(super) enum NoSeat {
+pub(super) enum NotOpened {
     /// There are too many.
     Full,
     /// The principal has too many.
@@ -103,19 +103,19 @@ pub(super) enum NoSeat {
     Failed,
 }
 
-impl Hall {
+impl SessionRegistry {
     pub(super) fn new(
         guard: Guard,
         limits: Limits,
-        opener: Opener,
-        judging: Judging,
+        opener: ConversationOpener,
+        judging: PolicyInForce,
         servers: Vec<(String, Endpoint)>,
-        (settings, patience): (Settings, Patience),
-        (metrics, board): (Metrics, Option<Board>),
+        (settings, timeouts): (Settings, Timeouts),
+        (metrics, status): (Metrics, Option<GatewayStatus>),
     ) -> Self {
         let servers = [
-            reached(servers.clone(), &settings, Order::OlderFirst),
-            reached(servers, &settings, Order::NewerFirst),
+            connectors(servers.clone(), &settings, VersionOrder::OlderFirst),
+            connectors(servers, &settings, VersionOrder::NewerFirst),
         ];
         Self {
             guard,
@@ -125,11 +125,11 @@ impl Hall {
             open: RefCell::default(),
             judging: RefCell::new(judging),
             servers,
-            patience,
+            timeouts,
             metrics,
-            board,
+            status,
             watchers: RefCell::default(),
-            seats: RefCell::default(),
+            sessions: RefCell::default(),
             running: RefCell::default(),
             refused: Cell::new(0),
             draining: Cell::new(false),
@@ -138,33 +138,39 @@ impl Hall {
     }
 
     /// Opens a conversation; its key is nobody's but the client's.
-    pub(super) fn open(&self, principal: &str) -> Result<(String, Rc<Seat>), NoSeat> {
+    pub(super) fn open(&self, principal: &str) -> Result<(String, Rc<HttpSession>), NotOpened> {
         let key = random::secret().map_err(|error| failed(&error.to_string()))?;
-        let seat = self.open_as(principal, key.clone(), None)?;
-        Ok((key, seat))
+        let session = self.open_as(principal, key.clone(), None)?;
+        Ok((key, session))
     }
 
     /// Opens a conversation of a client that has no sessions.
-    pub(super) fn open_named(&self, principal: &str, key: String) -> Result<Rc<Seat>, NoSeat> {
-        let modern = Modern::new(self.settings.ask_timeout);
-        self.open_as(principal, key, Some(modern))
+    pub(super) fn open_named(
+        &self,
+        principal: &str,
+        key: String,
+    ) -> Result<Rc<HttpSession>, NotOpened> {
+        let rounds = RoundTrips::new(self.settings.ask_timeout);
+        self.open_as(principal, key, Some(rounds))
     }
 
     fn open_as(
         &self,
         principal: &str,
         key: String,
-        modern: Option<Modern>,
-    ) -> Result<Rc<Seat>, NoSeat> {
+        rounds: Option<RoundTrips>,
+    ) -> Result<Rc<HttpSession>, NotOpened> {
         self.forget_ended();
         {
-            let seats = self.seats.borrow();
-            let own = seats.values().filter(|seat| &*seat.principal == principal);
+            let sessions = self.sessions.borrow();
+            let own = sessions
+                .values()
+                .filter(|session| &*session.principal == principal);
             if own.count() >= self.limits.per_principal {
-                return Err(NoSeat::TooMany);
+                return Err(NotOpened::TooMany);
             }
-            if seats.len() >= self.limits.conversations {
-                return Err(NoSeat::Full);
+            if sessions.len() >= self.limits.conversations {
+                return Err(NotOpened::Full);
             }
         }
         // The key may be a secret; the name stands in the log.
@@ -175,69 +181,69 @@ impl Hall {
             (opened, judging.lock.clone())
         };
         let [older_first, newer_first] = &self.servers;
-        let servers = if modern.is_some() {
+        let servers = if rounds.is_some() {
             newer_first
         } else {
             older_first
         };
-        let Switchboard {
-            front,
+        let RouterParts {
+            router,
             connectors,
-            session,
-        } = switchboard(
+            session: conversation,
+        } = router_parts(
             opened.gate,
             lock,
-            Office::counted(
+            ConversationRecords::counted(
                 opened.audit,
-                opened.desk,
+                opened.approvals,
                 self.metrics.clone(),
-                opened.place,
+                opened.status,
             ),
             servers.clone(),
             &self.settings,
-            &self.patience,
+            &self.timeouts,
         );
-        front.sessionless.set(modern.is_some());
-        let modern = modern.map(|modern| modern.told_by(&front.abouts));
-        front.tells_abouts.set(true);
+        router.sessionless.set(rounds.is_some());
+        let rounds = rounds.map(|rounds| rounds.told_by(&router.origins));
+        router.tells_origins.set(true);
         let (watcher, changes) = changes();
         self.watchers.borrow_mut().push(watcher);
         let metrics = self.metrics.clone();
         let refused = {
-            let front = Rc::clone(&front);
-            Box::new(move |line: &[u8], why: &str| front.nobody.log_refused(line, why))
+            let router = Rc::clone(&router);
+            Box::new(move |line: &[u8], why: &str| router.unrouted.log_refused(line, why))
         };
         let limit = self.settings.max_message;
-        let seat = Seat::new(principal.into(), limit, refused, modern, &front.abouts);
+        let session = HttpSession::new(principal.into(), limit, refused, rounds, &router.origins);
         let (near, far) = duplex(PIPE);
         let ((heard, saying), (client_in, client_out)) = (split(near), split(far));
         let told = self.told();
-        let carried = Rc::clone(&seat);
+        let carried = Rc::clone(&session);
         self.running.borrow_mut().spawn_local(async move {
             metrics.conversation(true);
             let carry = tokio::task::spawn_local(carried.carry(heard, saying));
-            let follow = tokio::task::spawn_local(front.follow(changes, session));
-            serve(&front, connectors.into_iter(), client_in, client_out, told).await;
+            let follow = tokio::task::spawn_local(router.follow(changes, conversation));
+            serve(&router, connectors.into_iter(), client_in, client_out, told).await;
             // With it goes the last of what listens for changes.
             follow.abort();
             metrics.conversation(false);
             // It ends with the pipe.
             let _ = carry.await;
         });
-        self.seats
+        self.sessions
             .borrow_mut()
-            .insert(key.clone(), Rc::clone(&seat));
+            .insert(key.clone(), Rc::clone(&session));
         note(format_args!("conversation {} begins", quoted(&name, 200)));
-        Ok(seat)
+        Ok(session)
     }
 
     /// Takes over changes for all conversations, and for those to come.
     pub(super) async fn follow(&self, mut changes: Changes) {
         while let Some(change) = changes.next().await {
-            if let Some(board) = &self.board {
+            if let Some(status) = &self.status {
                 match &change {
-                    Change::Plan(plan) => board.set_plan((**plan).clone()),
-                    Change::Failed(why) => board.set_failure(why),
+                    Change::Plan(plan) => status.set_plan((**plan).clone()),
+                    Change::Failed(why) => status.set_failure(why),
                     Change::Lock(_) => {}
                 }
             }
@@ -264,16 +270,16 @@ impl Hall {
     }
 
     /// The conversation with that key, if it is that principal's.
-    pub(super) fn find(&self, key: &str, principal: &str) -> Option<Rc<Seat>> {
-        let seats = self.seats.borrow();
-        let seat = seats.get(key)?;
-        (&*seat.principal == principal && !seat.is_over()).then(|| Rc::clone(seat))
+    pub(super) fn find(&self, key: &str, principal: &str) -> Option<Rc<HttpSession>> {
+        let sessions = self.sessions.borrow();
+        let session = sessions.get(key)?;
+        (&*session.principal == principal && !session.is_over()).then(|| Rc::clone(session))
     }
 
     /// Ends a conversation as if its client had left.
     pub(super) fn close(&self, key: &str) {
-        if let Some(seat) = self.seats.borrow_mut().remove(key) {
-            seat.channel.said.finish();
+        if let Some(session) = self.sessions.borrow_mut().remove(key) {
+            session.channel.said.finish();
         }
     }
 
@@ -286,13 +292,13 @@ impl Hall {
     }
 
     /// Counts a request of a principal as open, as long as the ticket exists.
-    pub(super) fn ticket(&self, principal: &str) -> Ticket {
+    pub(super) fn ticket(&self, principal: &str) -> InFlight {
         let mut open = self.open.borrow_mut();
         if let Some(count) = open.get(principal) {
-            return Ticket::new(count);
+            return InFlight::new(count);
         }
         // As many as there are tokens.
-        Ticket::new(open.entry(principal.to_owned()).or_default())
+        InFlight::new(open.entry(principal.to_owned()).or_default())
     }
 
     /// Logs a message that is refused, where it is not known which conversation it belongs
@@ -315,7 +321,9 @@ impl Hall {
     }
 
     fn forget_ended(&self) {
-        self.seats.borrow_mut().retain(|_, seat| !seat.is_over());
+        self.sessions
+            .borrow_mut()
+            .retain(|_, session| !session.is_over());
         // Changes may be rare, and conversations many.
         self.watchers.borrow_mut().retain(Watcher::is_heard);
         let mut running = self.running.borrow_mut();
@@ -329,12 +337,13 @@ impl Hall {
             sleep(pause).await;
             self.forget_ended();
             let idle: Vec<String> = {
-                let seats = self.seats.borrow();
-                let long = |seat: &Rc<Seat>| {
-                    seat.idle_since()
+                let sessions = self.sessions.borrow();
+                let long = |session: &Rc<HttpSession>| {
+                    session
+                        .idle_since()
                         .is_some_and(|since| since + self.limits.idle <= Instant::now())
                 };
-                let idle = seats.iter().filter(|(_, seat)| long(seat));
+                let idle = sessions.iter().filter(|(_, session)| long(session));
                 idle.map(|(key, _)| key.clone()).collect()
             };
             for key in idle {
@@ -345,9 +354,9 @@ impl Hall {
 
     /// Waits until nobody waits for an answer.
     pub(super) async fn settled(&self) {
-        let seats: Vec<Rc<Seat>> = self.seats.borrow().values().cloned().collect();
-        for seat in seats {
-            seat.settled().await;
+        let sessions: Vec<Rc<HttpSession>> = self.sessions.borrow().values().cloned().collect();
+        for session in sessions {
+            session.settled().await;
         }
     }
 
@@ -356,7 +365,7 @@ impl Hall {
         self.told.send_replace(Some(code));
         let mut running = self.running.take();
         while running.join_next().await.is_some() {}
-        self.seats.borrow_mut().clear();
+        self.sessions.borrow_mut().clear();
     }
 
     fn told(&self) -> impl Future<Output = u8> + use<> {
@@ -370,10 +379,10 @@ impl Hall {
     }
 }
 
-fn failed(why: &str) -> NoSeat {
+fn failed(why: &str) -> NotOpened {
     note(format_args!(
         "a conversation cannot be opened: {}",
         visible(why)
     ));
-    NoSeat::Failed
+    NotOpened::Failed
 }

@@ -3,14 +3,14 @@
 
 use crate::conversation::envelope::{FromClient, Id, classify};
 use crate::http::answers;
-use crate::http::answers::Answer;
-use crate::http::early::{SOON, Stop, no_seat, stop};
+use crate::http::answers::HttpResponse;
+use crate::http::early::{EarlyAnswer, SOON, answer_early, not_opened};
 use crate::http::guard::only;
-use crate::http::registry::Hall;
-use crate::http::session::Seat;
+use crate::http::registry::SessionRegistry;
+use crate::http::session::HttpSession;
 use crate::http::stateless;
-use crate::http::stateless::Asked;
-use crate::http::stream::Ticket;
+use crate::http::stateless::IncomingRequest;
+use crate::http::stream::InFlight;
 use bouncer_mcp::frame::FrameReader;
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc::{INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR};
@@ -32,9 +32,12 @@ const PATH: &str = "/mcp";
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// Answers one request.
-pub(super) async fn handle(hall: Rc<Hall>, request: Request<Incoming>) -> Answer {
-    let reader = hall.guard.reader(request.headers()).cloned();
-    let mut answer = match admitted(&hall, request).await {
+pub(super) async fn handle(
+    registry: Rc<SessionRegistry>,
+    request: Request<Incoming>,
+) -> HttpResponse {
+    let reader = registry.guard.reader(request.headers()).cloned();
+    let mut answer = match admitted(&registry, request).await {
         Ok(answer) => answer,
         Err(answer) => *answer,
     };
@@ -44,52 +47,55 @@ pub(super) async fn handle(hall: Rc<Hall>, request: Request<Incoming>) -> Answer
     answer
 }
 
-async fn admitted(hall: &Rc<Hall>, request: Request<Incoming>) -> Stop<Answer> {
+async fn admitted(
+    registry: &Rc<SessionRegistry>,
+    request: Request<Incoming>,
+) -> EarlyAnswer<HttpResponse> {
     let target = request.uri().authority().map(|target| target.as_str());
-    if let Err((status, why)) = hall.guard.place(request.headers(), target) {
-        return stop(status, INVALID_REQUEST, why);
+    if let Err((status, why)) = registry.guard.place(request.headers(), target) {
+        return answer_early(status, INVALID_REQUEST, why);
     }
     // Browsers ask first whether a page may ask, without saying who asks.
-    if *request.method() == Method::OPTIONS && hall.guard.reader(request.headers()).is_some() {
+    if *request.method() == Method::OPTIONS && registry.guard.reader(request.headers()).is_some() {
         return Ok(answers::empty(StatusCode::NO_CONTENT));
     }
-    let principal = match hall.guard.who(request.headers()) {
+    let principal = match registry.guard.who(request.headers()) {
         Ok(principal) => principal.to_owned(),
-        Err((status, why)) => return stop(status, INVALID_REQUEST, why),
+        Err((status, why)) => return answer_early(status, INVALID_REQUEST, why),
     };
     if request.uri().path() != PATH {
         let why = "there is nothing here: the endpoint is `/mcp`";
-        return stop(StatusCode::NOT_FOUND, INVALID_REQUEST, why);
+        return answer_early(StatusCode::NOT_FOUND, INVALID_REQUEST, why);
     }
     if *request.method() == Method::POST {
-        return post(hall, &principal, request).await;
+        return post(registry, &principal, request).await;
     }
-    let modern = only(request.headers(), &VERSION) == Some(MODERN);
-    if !modern {
+    let rounds = only(request.headers(), &VERSION) == Some(MODERN);
+    if !rounds {
         check_version(request.headers())?;
     }
     match *request.method() {
         // Versions without sessions have no such requests.
-        Method::GET | Method::DELETE if modern => Ok(not_allowed("POST")),
+        Method::GET | Method::DELETE if rounds => Ok(not_allowed("POST")),
         Method::GET => {
-            let (_, seat) = session(hall, &principal, request.headers())?;
+            let (_, session) = session(registry, &principal, request.headers())?;
             if !accepts(request.headers(), "text/event-stream") {
                 let why = "the request has to accept `text/event-stream`";
-                return stop(StatusCode::NOT_ACCEPTABLE, INVALID_REQUEST, why);
+                return answer_early(StatusCode::NOT_ACCEPTABLE, INVALID_REQUEST, why);
             }
-            seat.touch();
-            Ok(answers::events(None, seat.listen()))
+            session.touch();
+            Ok(answers::events(None, session.listen()))
         }
         Method::DELETE => {
-            let (key, _) = session(hall, &principal, request.headers())?;
-            hall.close(&key);
+            let (key, _) = session(registry, &principal, request.headers())?;
+            registry.close(&key);
             Ok(answers::empty(StatusCode::NO_CONTENT))
         }
         _ => Ok(not_allowed("POST, GET, DELETE")),
     }
 }
 
-fn not_allowed(allowed: &'static str) -> Answer {
+fn not_allowed(allowed: &'static str) -> HttpResponse {
     let why = format!("the endpoint takes {allowed}");
     let status = StatusCode::METHOD_NOT_ALLOWED;
     let mut answer = answers::error(status, None, INVALID_REQUEST, &why);
@@ -98,13 +104,13 @@ fn not_allowed(allowed: &'static str) -> Answer {
     answer
 }
 
-fn check_version(headers: &HeaderMap) -> Stop<()> {
+fn check_version(headers: &HeaderMap) -> EarlyAnswer<()> {
     if !headers.contains_key(VERSION) {
         return Ok(());
     }
     match only(headers, &VERSION) {
         Some(version) if VERSIONS.contains(&version) => Ok(()),
-        _ => stop(
+        _ => answer_early(
             StatusCode::BAD_REQUEST,
             INVALID_REQUEST,
             "the version of the protocol in `MCP-Protocol-Version` is not known",
@@ -113,16 +119,20 @@ fn check_version(headers: &HeaderMap) -> Stop<()> {
 }
 
 /// The session that a request belongs to.
-fn session(hall: &Hall, principal: &str, headers: &HeaderMap) -> Stop<(String, Rc<Seat>)> {
+fn session(
+    registry: &SessionRegistry,
+    principal: &str,
+    headers: &HeaderMap,
+) -> EarlyAnswer<(String, Rc<HttpSession>)> {
     if !headers.contains_key(SESSION) {
         let why = "the request needs a header `Mcp-Session-Id`: send `initialize` first";
-        return stop(StatusCode::BAD_REQUEST, INVALID_REQUEST, why);
+        return answer_early(StatusCode::BAD_REQUEST, INVALID_REQUEST, why);
     }
     let key = only(headers, &SESSION).unwrap_or_default();
     // Another's session and none at all look the same.
-    match hall.find(key, principal) {
-        Some(seat) => Ok((key.to_owned(), seat)),
-        None => stop(
+    match registry.find(key, principal) {
+        Some(session) => Ok((key.to_owned(), session)),
+        None => answer_early(
             StatusCode::NOT_FOUND,
             INVALID_REQUEST,
             "there is no such session: send `initialize` without a session",
@@ -154,25 +164,29 @@ fn accepts(headers: &HeaderMap, kind: &str) -> bool {
 
 /// Takes a message. Whatever of it is refused here and may be a call is logged here: what
 /// is behind this does not hear of it.
-async fn post(hall: &Rc<Hall>, principal: &str, request: Request<Incoming>) -> Stop<Answer> {
+async fn post(
+    registry: &Rc<SessionRegistry>,
+    principal: &str,
+    request: Request<Incoming>,
+) -> EarlyAnswer<HttpResponse> {
     let (head, body) = request.into_parts();
     let mut line = Vec::new();
-    let message = message(hall, principal, &head.headers, body, &mut line).await;
+    let message = message(registry, principal, &head.headers, body, &mut line).await;
     let mut answer = message.unwrap_or_else(|answer| *answer);
     if let Some(why) = answers::take_unlogged(&mut answer)
-        && may_be_a_call(hall, &line)
+        && may_be_a_call(registry, &line)
     {
-        match session(hall, principal, &head.headers) {
-            Ok((_, seat)) => seat.note_refused(&line, &why),
-            Err(_) => hall.note_refused(principal, &line, &why),
+        match session(registry, principal, &head.headers) {
+            Ok((_, session)) => session.note_refused(&line, &why),
+            Err(_) => registry.note_refused(principal, &line, &why),
         }
     }
     Ok(answer)
 }
 
 /// Whether a refused message is a call, or may be one: what cannot be read may.
-fn may_be_a_call(hall: &Hall, line: &[u8]) -> bool {
-    let mut frames = FrameReader::new(hall.settings.max_message);
+fn may_be_a_call(registry: &SessionRegistry, line: &[u8]) -> bool {
+    let mut frames = FrameReader::new(registry.settings.max_message);
     match classify(&mut frames, None, line) {
         FromClient::Request { .. } | FromClient::Notification { .. } => false,
         FromClient::Answer { .. } => false,
@@ -183,29 +197,29 @@ fn may_be_a_call(hall: &Hall, line: &[u8]) -> bool {
 
 /// Takes a message; what was read of it is left in `read`.
 async fn message(
-    hall: &Rc<Hall>,
+    registry: &Rc<SessionRegistry>,
     principal: &str,
     headers: &HeaderMap,
     body: Incoming,
     read: &mut Vec<u8>,
-) -> Stop<Answer> {
+) -> EarlyAnswer<HttpResponse> {
     let kind = only(headers, &CONTENT_TYPE).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
         let why = "the body has to be `application/json`";
-        return stop(StatusCode::UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST, why);
+        return answer_early(StatusCode::UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST, why);
     }
     if !accepts(headers, "application/json") || !accepts(headers, "text/event-stream") {
         let why = "the request has to accept `application/json` and `text/event-stream`";
-        return stop(StatusCode::NOT_ACCEPTABLE, INVALID_REQUEST, why);
+        return answer_early(StatusCode::NOT_ACCEPTABLE, INVALID_REQUEST, why);
     }
-    *read = body_line(hall, headers, body, read).await?;
+    *read = body_line(registry, headers, body, read).await?;
     let line = &*read;
-    let mut frames = FrameReader::new(hall.settings.max_message);
+    let mut frames = FrameReader::new(registry.settings.max_message);
     let message = classify(&mut frames, None, line);
     if stateless::is_modern(&mut frames, headers, line) {
-        let asked = Asked {
-            hall,
+        let asked = IncomingRequest {
+            registry,
             principal,
             headers,
             line,
@@ -218,81 +232,81 @@ async fn message(
         FromClient::Request { id, .. } => Some(id.clone()),
         FromClient::Notification { .. } | FromClient::Answer { .. } => None,
         FromClient::Blank => {
-            return stop(StatusCode::BAD_REQUEST, PARSE_ERROR, "the body is empty");
+            return answer_early(StatusCode::BAD_REQUEST, PARSE_ERROR, "the body is empty");
         }
         FromClient::Batch { .. } => {
             let why = "batches are not forwarded: send each message by itself";
-            return refused(hall, principal, headers, None, INVALID_REQUEST, why);
+            return refused(registry, principal, headers, None, INVALID_REQUEST, why);
         }
         FromClient::Refused(refusal) => {
             let (id, code) = (refusal.id, refusal.code);
-            return refused(hall, principal, headers, id, code, &refusal.why);
+            return refused(registry, principal, headers, id, code, &refusal.why);
         }
     };
     let introduces =
         matches!(&message, FromClient::Request { method, .. } if method == "initialize");
     let answers = matches!(&message, FromClient::Answer { .. });
-    if hall.draining.get() && (id.is_some() || !answers) {
+    if registry.draining.get() && (id.is_some() || !answers) {
         let why = "the gateway is about to stop";
-        return stop(StatusCode::SERVICE_UNAVAILABLE, INTERNAL_ERROR, why);
+        return answer_early(StatusCode::SERVICE_UNAVAILABLE, INTERNAL_ERROR, why);
     }
     if introduces && !headers.contains_key(SESSION) {
-        return begin(hall, principal, line, id.as_ref()).await;
+        return begin(registry, principal, line, id.as_ref()).await;
     }
-    let (_, seat) = session(hall, principal, headers)?;
+    let (_, session) = session(registry, principal, headers)?;
     let Some(id) = id else {
-        seat.say(line).await;
+        session.say(line).await;
         return Ok(answers::empty(StatusCode::ACCEPTED));
     };
-    if hall.open_requests(principal) >= hall.limits.requests {
+    if registry.open_requests(principal) >= registry.limits.requests {
         let why = "too many requests wait for an answer";
-        return stop(StatusCode::TOO_MANY_REQUESTS, INTERNAL_ERROR, why);
+        return answer_early(StatusCode::TOO_MANY_REQUESTS, INTERNAL_ERROR, why);
     }
     let token = token(&mut frames, line);
-    ask(&seat, line, &id, token, hall.ticket(principal)).await
+    ask(&session, line, &id, token, registry.ticket(principal)).await
 }
 
 /// A message that is not forwarded, whoever sent it.
 fn refused(
-    hall: &Hall,
+    registry: &SessionRegistry,
     principal: &str,
     headers: &HeaderMap,
     id: Option<&[u8]>,
     code: i32,
     why: &str,
-) -> Stop<Answer> {
-    session(hall, principal, headers)?;
+) -> EarlyAnswer<HttpResponse> {
+    session(registry, principal, headers)?;
     let status = StatusCode::BAD_REQUEST;
     Ok(answers::error(status, id, code, why))
 }
 
 /// The body, as one line.
 async fn body_line(
-    hall: &Hall,
+    registry: &SessionRegistry,
     headers: &HeaderMap,
     body: Incoming,
     read: &mut Vec<u8>,
-) -> Stop<Vec<u8>> {
-    let limit = hall.settings.max_message;
+) -> EarlyAnswer<Vec<u8>> {
+    let limit = registry.settings.max_message;
     let said = only(headers, &CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     let too_long = || {
         let why = "the message is longer than the limit";
-        stop(StatusCode::PAYLOAD_TOO_LARGE, PARSE_ERROR, why)
+        answer_early(StatusCode::PAYLOAD_TOO_LARGE, PARSE_ERROR, why)
     };
     if said.is_some_and(|length| length > limit) {
         return too_long();
     }
     let whole = Limited::new(body, limit).collect();
-    let bytes = match timeout(hall.limits.reading, whole).await {
+    let bytes = match timeout(registry.limits.reading, whole).await {
         Ok(Ok(whole)) => whole.to_bytes(),
         Ok(Err(error)) if error.is::<LengthLimitError>() => return too_long(),
         Ok(Err(_)) => {
             let why = "the body broke off";
-            return stop(StatusCode::BAD_REQUEST, PARSE_ERROR, why);
+            return answer_early(StatusCode::BAD_REQUEST, PARSE_ERROR, why);
         }
         Err(_) => {
             let why = "the body took too long";
-            return stop(StatusCode::REQUEST_TIMEOUT, PARSE_ERROR, why);
+            return answer_early(StatusCode::REQUEST_TIMEOUT, PARSE_ERROR, why);
         }
     };
     let breaks = |byte: &u8| matches!(byte, b'\n' | b'\r');
@@ -312,7 +326,7 @@ async fn body_line(
     {
         let why = format!("the message is not forwarded: {why}");
         *read = bytes.into();
-        return stop(StatusCode::BAD_REQUEST, PARSE_ERROR, &why);
+        return answer_early(StatusCode::BAD_REQUEST, PARSE_ERROR, &why);
     }
     let space = |byte: &u8| if breaks(byte) { b' ' } else { *byte };
     Ok(bytes.iter().map(space).collect())
@@ -325,29 +339,34 @@ fn token(frames: &mut FrameReader, line: &[u8]) -> Option<Key> {
 }
 
 /// The introduction: begins a session.
-async fn begin(hall: &Rc<Hall>, principal: &str, line: &[u8], id: Option<&Id<'_>>) -> Stop<Answer> {
-    let (key, seat) = hall.open(principal).map_err(no_seat)?;
+async fn begin(
+    registry: &Rc<SessionRegistry>,
+    principal: &str,
+    line: &[u8],
+    id: Option<&Id<'_>>,
+) -> EarlyAnswer<HttpResponse> {
+    let (key, session) = registry.open(principal).map_err(not_opened)?;
     let Some(id) = id else {
-        hall.close(&key);
-        return stop(
+        registry.close(&key);
+        return answer_early(
             StatusCode::BAD_REQUEST,
             INVALID_REQUEST,
             "`initialize` needs an id",
         );
     };
-    let Ok(mut receiver) = seat.wait(id.key.clone(), None) else {
-        return stop(StatusCode::BAD_REQUEST, INVALID_REQUEST, "the id is in use");
+    let Ok(mut receiver) = session.wait(id.key.clone(), None) else {
+        return answer_early(StatusCode::BAD_REQUEST, INVALID_REQUEST, "the id is in use");
     };
-    seat.say(line).await;
+    session.say(line).await;
     let message = receiver.next().await;
     let introduced = message.as_ref().is_some_and(|message| {
-        let mut frames = FrameReader::new(hall.settings.max_message.saturating_mul(3));
+        let mut frames = FrameReader::new(registry.settings.max_message.saturating_mul(3));
         let frame = frames.read(&message.line);
         frame.is_ok_and(|frame| frame.result().is_some())
     });
     let Some(message) = message else {
         let why = "the conversation ended before it began";
-        return stop(StatusCode::INTERNAL_SERVER_ERROR, INTERNAL_ERROR, why);
+        return answer_early(StatusCode::INTERNAL_SERVER_ERROR, INTERNAL_ERROR, why);
     };
     let mut answer = answers::json(StatusCode::OK, message.line);
     if introduced {
@@ -356,26 +375,26 @@ async fn begin(hall: &Rc<Hall>, principal: &str, line: &[u8], id: Option<&Id<'_>
             answer.headers_mut().insert(SESSION, key);
         }
     } else {
-        hall.close(&key);
+        registry.close(&key);
     }
     Ok(answer)
 }
 
 /// A request of a session.
 async fn ask(
-    seat: &Rc<Seat>,
+    session: &Rc<HttpSession>,
     line: &[u8],
     id: &Id<'_>,
     token: Option<Key>,
-    ticket: Ticket,
-) -> Stop<Answer> {
-    let Ok(receiver) = seat.wait(id.key.clone(), token) else {
+    ticket: InFlight,
+) -> EarlyAnswer<HttpResponse> {
+    let Ok(receiver) = session.wait(id.key.clone(), token) else {
         let why = "the message is not forwarded: its id is in use";
         let status = StatusCode::BAD_REQUEST;
         return Ok(answers::error(status, Some(id.raw), INVALID_REQUEST, why));
     };
     let mut receiver = receiver.holding(ticket);
-    seat.say(line).await;
+    session.say(line).await;
     match timeout(SOON, receiver.next()).await {
         Ok(Some(message)) if message.last => Ok(answers::json(StatusCode::OK, message.line)),
         Ok(Some(message)) => Ok(answers::events(Some(message), receiver)),

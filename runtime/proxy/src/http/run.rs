@@ -1,15 +1,15 @@
 //! The life of a gateway over HTTP: from its parts to the exit code.
 
 use crate::conversation::settings::Settings;
-use crate::gateway::timeouts::Patience;
-use crate::http::config::{Listen, Opener};
+use crate::gateway::timeouts::Timeouts;
+use crate::http::config::{ConversationOpener, Listen};
 use crate::http::guard::Guard;
-use crate::http::registry::{Hall, Judging};
+use crate::http::registry::{PolicyInForce, SessionRegistry};
 use crate::http::serving::serve;
 use crate::http::tls::Tls;
 use crate::session::reload::Changes;
 use crate::telemetry::metrics::Metrics;
-use crate::telemetry::status::Board;
+use crate::telemetry::status::GatewayStatus;
 use crate::upstream::connection::Endpoint;
 use crate::wire::unix;
 use bouncer_audit::Audit;
@@ -27,7 +27,7 @@ pub struct HttpGateway {
     /// The plan that conversations begin with.
     pub plan: Plan,
     /// Opens what a new conversation needs.
-    pub open: Opener,
+    pub open: ConversationOpener,
     /// Where is logged what belongs to no conversation.
     pub audit: Audit,
     /// The accepted tools, if they are locked.
@@ -37,13 +37,13 @@ pub struct HttpGateway {
     /// How to behave towards each.
     pub settings: Settings,
     /// How long to wait for what.
-    pub patience: Patience,
+    pub timeouts: Timeouts,
     /// Where a changed policy comes from.
     pub changes: Option<Changes>,
     /// What counts.
     pub metrics: Metrics,
     /// Where people see what is in force.
-    pub board: Option<Board>,
+    pub status: Option<GatewayStatus>,
 }
 
 impl fmt::Debug for HttpGateway {
@@ -86,27 +86,27 @@ impl HttpGateway {
                 limits,
                 ..
             } = self.listen;
-            let hall = Rc::new(Hall::new(
+            let registry = Rc::new(SessionRegistry::new(
                 Guard::new(tokens, address.ip(), &hosts, &origins),
                 limits,
                 self.open,
-                Judging {
+                PolicyInForce {
                     plan: self.plan,
                     lock: self.lock,
                     audit: self.audit,
                 },
                 self.servers,
-                (self.settings, self.patience),
-                (self.metrics, self.board),
+                (self.settings, self.timeouts),
+                (self.metrics, self.status),
             ));
             if let (Some(tls), Some(_)) = (&tls, &self.changes) {
                 spawn_local(Rc::clone(tls).follow());
             }
             if let Some(changes) = self.changes {
-                let hall = Rc::clone(&hall);
-                spawn_local(async move { hall.follow(changes).await });
+                let registry = Rc::clone(&registry);
+                spawn_local(async move { registry.follow(changes).await });
             }
-            serve(hall, listener, tls, told).await
+            serve(registry, listener, tls, told).await
         });
         runtime.shutdown_background();
         code

@@ -1,6 +1,6 @@
 //! Connections: how many, how long they may take, and how they end.
 
-use crate::http::registry::Hall;
+use crate::http::registry::SessionRegistry;
 use crate::http::requests::handle;
 use crate::http::tls::Tls;
 use bouncer_system::log::note;
@@ -29,7 +29,7 @@ const LAST: Duration = Duration::from_secs(1);
 
 /// Serves until `told` resolves; gives the exit code.
 pub(super) async fn serve<F>(
-    hall: Rc<Hall>,
+    registry: Rc<SessionRegistry>,
     listener: TcpListener,
     tls: Option<Rc<Tls>>,
     told: F,
@@ -44,12 +44,12 @@ where
     let over = watch::Sender::new(false);
     let mut connections = JoinSet::new();
     let sweep = spawn_local({
-        let hall = Rc::clone(&hall);
-        async move { hall.sweep().await }
+        let registry = Rc::clone(&registry);
+        async move { registry.sweep().await }
     });
     let code = {
         let mut accept = pin!(accept(
-            &hall,
+            &registry,
             &listener,
             tls.as_ref(),
             &mut connections,
@@ -59,9 +59,9 @@ where
             code = told.as_mut() => code,
             never = accept.as_mut() => match never {},
         };
-        hall.draining.set(true);
+        registry.draining.set(true);
         note(format_args!("told to stop: no more requests are taken"));
-        let drained = timeout(hall.limits.drain, hall.settled());
+        let drained = timeout(registry.limits.drain, registry.settled());
         tokio::select! {
             _ = drained => {}
             never = accept.as_mut() => match never {},
@@ -70,7 +70,7 @@ where
     };
     sweep.abort();
     drop(listener);
-    hall.end(code).await;
+    registry.end(code).await;
     over.send_replace(true);
     let all = async { while connections.join_next().await.is_some() {} };
     // Clients that do not hang up are hung up on.
@@ -79,13 +79,13 @@ where
 }
 
 async fn accept(
-    hall: &Rc<Hall>,
+    registry: &Rc<SessionRegistry>,
     listener: &TcpListener,
     tls: Option<&Rc<Tls>>,
     connections: &mut JoinSet<()>,
     over: &watch::Sender<bool>,
 ) -> Infallible {
-    let places = Arc::new(Semaphore::new(hall.limits.connections));
+    let places = Arc::new(Semaphore::new(registry.limits.connections));
     loop {
         // Who comes when all places are taken waits at the door.
         let Ok(place) = Arc::clone(&places).acquire_owned().await else {
@@ -95,7 +95,7 @@ async fn accept(
             Ok((stream, _)) => {
                 while connections.try_join_next().is_some() {}
                 connections.spawn_local(connection(
-                    Rc::clone(hall),
+                    Rc::clone(registry),
                     stream,
                     tls.cloned(),
                     over.subscribe(),
@@ -112,7 +112,7 @@ async fn accept(
 }
 
 async fn connection(
-    hall: Rc<Hall>,
+    registry: Rc<SessionRegistry>,
     stream: TcpStream,
     tls: Option<Rc<Tls>>,
     over: watch::Receiver<bool>,
@@ -121,28 +121,28 @@ async fn connection(
     // Small answers are not to wait for more.
     let _ = stream.set_nodelay(true);
     let Some(tls) = tls else {
-        return speak(hall, stream, over).await;
+        return speak(registry, stream, over).await;
     };
     let mut ends = over.clone();
     let shaken = tokio::select! {
-        shaken = timeout(hall.limits.reading, tls.accept(stream)) => shaken,
+        shaken = timeout(registry.limits.reading, tls.accept(stream)) => shaken,
         _ = ends.wait_for(|over| *over) => return,
     };
     // Who speaks no TLS, or takes too long over it, is hung up on.
     if let Ok(Some(stream)) = shaken {
-        speak(hall, stream, over).await;
+        speak(registry, stream, over).await;
     }
 }
 
 /// Speaks HTTP over a connection.
-async fn speak<S>(hall: Rc<Hall>, stream: S, mut over: watch::Receiver<bool>)
+async fn speak<S>(registry: Rc<SessionRegistry>, stream: S, mut over: watch::Receiver<bool>)
 where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
-    let reading = hall.limits.reading;
+    let reading = registry.limits.reading;
     let service = service_fn(move |request| {
-        let hall = Rc::clone(&hall);
-        async move { Ok::<_, Infallible>(handle(hall, request).await) }
+        let registry = Rc::clone(&registry);
+        async move { Ok::<_, Infallible>(handle(registry, request).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

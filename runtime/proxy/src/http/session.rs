@@ -4,8 +4,8 @@
 //! Behind it stands a gateway as for a client on standard streams: it reads lines and
 //! writes lines. Here lines become answers to the requests that they belong to.
 
-use crate::gateway::router::Abouts;
-use crate::http::modern::Modern;
+use crate::gateway::router::QuestionOrigins;
+use crate::http::modern::RoundTrips;
 use crate::http::stream::{self, Channel, Receiver, Sender};
 use crate::wire::line::{Line, LineReader};
 use bouncer_mcp::frame::{FrameReader, text};
@@ -28,7 +28,7 @@ const UNHEARD: i32 = -32000;
 
 /// A request that waits for its answer.
 #[derive(Debug)]
-struct Waiting {
+struct WaitingRequest {
     sender: Sender,
     token: Option<Key>,
     /// Counts the requests, to tell which is the newest.
@@ -38,7 +38,7 @@ struct Waiting {
 #[derive(Debug, Default)]
 struct Streams {
     count: u64,
-    waiting: HashMap<Key, Waiting>,
+    waiting: HashMap<Key, WaitingRequest>,
     /// By progress tokens.
     tokens: HashMap<Key, Key>,
     /// What hears all that belongs to no request.
@@ -50,8 +50,8 @@ struct Streams {
 /// Takes note of a line that is refused, and of why.
 type Refused = Box<dyn Fn(&[u8], &str)>;
 
-/// See the module.
-pub(super) struct Seat {
+/// One conversation over HTTP, with all streams that its client listens to.
+pub(super) struct HttpSession {
     /// Whose it is.
     pub principal: Rc<str>,
     pub channel: Rc<Channel>,
@@ -60,9 +60,9 @@ pub(super) struct Seat {
     refused: Refused,
     streams: RefCell<Streams>,
     /// Instead of the streams, for clients that have no sessions.
-    pub modern: Option<Rc<Modern>>,
+    pub rounds: Option<Rc<RoundTrips>>,
     /// What questions are about, where that is known.
-    abouts: Abouts,
+    origins: QuestionOrigins,
     used: Cell<Instant>,
     /// Nobody will answer any more.
     over: Cell<bool>,
@@ -73,13 +73,13 @@ pub(super) struct Seat {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Taken;
 
-impl Seat {
+impl HttpSession {
     pub(super) fn new(
         principal: Rc<str>,
         limit: usize,
         refused: Refused,
-        modern: Option<Modern>,
-        abouts: &Abouts,
+        rounds: Option<RoundTrips>,
+        origins: &QuestionOrigins,
     ) -> Rc<Self> {
         Rc::new(Self {
             principal,
@@ -87,8 +87,8 @@ impl Seat {
             limit,
             refused,
             streams: RefCell::default(),
-            modern: modern.map(Rc::new),
-            abouts: Rc::clone(abouts),
+            rounds: rounds.map(Rc::new),
+            origins: Rc::clone(origins),
             used: Cell::new(Instant::now()),
             over: Cell::new(false),
             settled: Notify::new(),
@@ -105,9 +105,9 @@ impl Seat {
         let streams = self.streams.borrow();
         let listens = streams.listener.as_ref().is_some_and(Sender::is_open);
         let waits = || streams.waiting.values().any(|w| w.sender.is_open());
-        let modern = self.modern.as_ref();
-        let modern = modern.is_some_and(|modern| modern.listens() || modern.waiting() > 0);
-        (!modern && !listens && !waits()).then(|| self.used.get())
+        let rounds = self.rounds.as_ref();
+        let rounds = rounds.is_some_and(|rounds| rounds.listens() || rounds.waiting() > 0);
+        (!rounds && !listens && !waits()).then(|| self.used.get())
     }
 
     /// Logs a message that is refused before it gets any further.
@@ -123,9 +123,9 @@ impl Seat {
     /// How many requests are open whose clients still wait.
     pub(super) fn open(&self) -> usize {
         let streams = self.streams.borrow();
-        let waits = |waiting: &&Waiting| waiting.sender.is_open();
-        let modern = self.modern.as_ref().map_or(0, |modern| modern.waiting());
-        streams.waiting.values().filter(waits).count() + modern
+        let waits = |waiting: &&WaitingRequest| waiting.sender.is_open();
+        let rounds = self.rounds.as_ref().map_or(0, |rounds| rounds.waiting());
+        streams.waiting.values().filter(waits).count() + rounds
     }
 
     /// Waits until no client waits for an answer.
@@ -149,7 +149,7 @@ impl Seat {
         if let Some(token) = &token {
             streams.tokens.insert(token.clone(), key.clone());
         }
-        let waiting = Waiting {
+        let waiting = WaitingRequest {
             sender,
             token,
             number,
@@ -184,8 +184,8 @@ impl Seat {
         W: AsyncWrite + Unpin + 'static,
     {
         let drain = tokio::task::spawn_local({
-            let seat = Rc::clone(&self);
-            async move { seat.channel.said.drain(saying).await }
+            let session = Rc::clone(&self);
+            async move { session.channel.said.drain(saying).await }
         });
         // The gateway's own messages may be longer than a server's.
         let limit = self.limit.saturating_mul(3);
@@ -202,8 +202,8 @@ impl Seat {
         self.over.set(true);
         // Whoever waits or listens sees its stream end.
         *self.streams.borrow_mut() = Streams::default();
-        if let Some(modern) = &self.modern {
-            modern.end();
+        if let Some(rounds) = &self.rounds {
+            rounds.end();
         }
         self.settled.notify_one();
     }
@@ -212,8 +212,8 @@ impl Seat {
         let Ok(frame) = frames.read(line) else {
             return note(format_args!("a message that cannot be read is dropped"));
         };
-        if let Some(modern) = &self.modern {
-            modern.on_line(&self.channel, frames, &frame, line);
+        if let Some(rounds) = &self.rounds {
+            rounds.on_line(&self.channel, frames, &frame, line);
             self.touch();
             return self.settled.notify_one();
         }
@@ -235,7 +235,7 @@ impl Seat {
         // Not in the answer to another request: who reads a question there takes it for one
         // about that.
         let about = frame.id().and_then(Key::number);
-        let about = about.and_then(|id| self.abouts.borrow_mut().remove(&id));
+        let about = about.and_then(|id| self.origins.borrow_mut().remove(&id));
         let about = about.map(|about| about.key);
         let rest =
             self.streams

@@ -2,18 +2,19 @@
 
 use crate::conversation::envelope::{FromClient, Id};
 use crate::http::answers;
-use crate::http::answers::Answer;
-use crate::http::early::{SOON, Stop, no_seat};
+use crate::http::answers::HttpResponse;
+use crate::http::early::{EarlyAnswer, SOON, not_opened};
 use crate::http::modern::{
-    Again, Facts, Modern, Refusal, Wrong, discovered, raw_token, repeats_agree, respell,
+    MetaError, RequestMeta, RetryOutcome, RetryRefused, RoundTrips, discovered,
+    mirrored_headers_agree, raw_token, respell,
 };
-use crate::http::registry::{Hall, NoSeat};
-use crate::http::session::Seat;
+use crate::http::registry::{NotOpened, SessionRegistry};
+use crate::http::session::HttpSession;
 use crate::http::stream::Receiver;
 use bouncer_mcp::frame::{FrameReader, text};
 use bouncer_mcp::jsonrpc::METHOD_NOT_FOUND;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
-use bouncer_mcp::splice::member;
+use bouncer_mcp::splice::whole_member;
 use bouncer_mcp::version::VERSIONS;
 use bouncer_mcp::version::{MISSING_CAPABILITY, TASK_METHODS, TASKS};
 use bouncer_mcp::version::{MODERN, UNSUPPORTED_VERSION};
@@ -26,8 +27,8 @@ use std::rc::Rc;
 use tokio::time::timeout;
 
 /// A request, and whose it is.
-pub(super) struct Asked<'a> {
-    pub hall: &'a Rc<Hall>,
+pub(super) struct IncomingRequest<'a> {
+    pub registry: &'a Rc<SessionRegistry>,
     pub principal: &'a str,
     pub headers: &'a HeaderMap,
     pub line: &'a [u8],
@@ -35,10 +36,10 @@ pub(super) struct Asked<'a> {
 
 /// Takes a message whose `_meta` names a version of its own.
 pub(super) async fn post(
-    asked: Asked<'_>,
+    asked: IncomingRequest<'_>,
     frames: &mut FrameReader,
     message: &FromClient<'_>,
-) -> Stop<Answer> {
+) -> EarlyAnswer<HttpResponse> {
     let (id, method, params) = match message {
         FromClient::Call { id: Some(id), .. } => {
             let params = frames
@@ -66,28 +67,28 @@ pub(super) async fn post(
             return Ok(answers::error(status, None, INVALID_REQUEST, why));
         }
     };
-    let facts = match Facts::read(frames, asked.headers, method, params) {
-        Ok(facts) => facts,
+    let request_meta = match RequestMeta::read(frames, asked.headers, method, params) {
+        Ok(request_meta) => request_meta,
         Err(wrong) => return Ok(turned_away(id, &wrong)),
     };
-    if TASK_METHODS.contains(&method) && !facts.knows_tasks() {
+    if TASK_METHODS.contains(&method) && !request_meta.knows_tasks() {
         return Ok(without_tasks(id));
     }
-    if asked.hall.draining.get() {
+    if asked.registry.draining.get() {
         let why = "the gateway is about to stop";
         let status = StatusCode::SERVICE_UNAVAILABLE;
         return Ok(answers::error(status, Some(id.raw), INTERNAL_ERROR, why));
     }
-    if asked.hall.open_requests(asked.principal) >= asked.hall.limits.requests {
+    if asked.registry.open_requests(asked.principal) >= asked.registry.limits.requests {
         let why = "too many requests wait for an answer";
         let status = StatusCode::TOO_MANY_REQUESTS;
         return Ok(answers::error(status, Some(id.raw), INTERNAL_ERROR, why));
     }
-    let (seat, modern) = conversation(&asked, &facts).await?;
-    seat.touch();
+    let (session, rounds) = conversation(&asked, &request_meta).await?;
+    session.touch();
     match method {
-        "server/discover" => Ok(discover(id, &modern)),
-        "subscriptions/listen" => listen(&seat, &modern, id, params, &facts).await,
+        "server/discover" => Ok(discover(id, &rounds)),
+        "subscriptions/listen" => listen(&session, &rounds, id, params, &request_meta).await,
         "initialize"
         | "ping"
         | "logging/setLevel"
@@ -97,11 +98,11 @@ pub(super) async fn post(
             let status = StatusCode::NOT_FOUND;
             Ok(answers::error(status, Some(id.raw), METHOD_NOT_FOUND, &why))
         }
-        _ => request(&asked, frames, &seat, &modern, id, params, facts).await,
+        _ => request(&asked, frames, &session, &rounds, id, params, request_meta).await,
     }
 }
 
-fn turned_away(id: &Id<'_>, wrong: &Wrong) -> Answer {
+fn turned_away(id: &Id<'_>, wrong: &MetaError) -> HttpResponse {
     let data = (wrong.code == UNSUPPORTED_VERSION)
         .then(|| json!({"supported": spoken(), "requested": wrong.version}));
     let body = jsonrpc::error(id.raw, wrong.code, &wrong.why, data);
@@ -109,7 +110,7 @@ fn turned_away(id: &Id<'_>, wrong: &Wrong) -> Answer {
 }
 
 /// The answer to who asks about tasks and does not say that it knows them.
-fn without_tasks(id: &Id<'_>) -> Answer {
+fn without_tasks(id: &Id<'_>) -> HttpResponse {
     let why = format!("the request needs the capability `{TASKS}` among its `extensions`");
     let data = json!({"requiredCapabilities": {"extensions": {TASKS: {}}}});
     let body = jsonrpc::error(id.raw, MISSING_CAPABILITY, &why, Some(data));
@@ -121,49 +122,57 @@ fn spoken() -> Vec<&'static str> {
 }
 
 /// The conversation that a request belongs to; the first opens it.
-async fn conversation(asked: &Asked<'_>, facts: &Facts) -> Stop<(Rc<Seat>, Rc<Modern>)> {
-    let (hall, principal) = (asked.hall, asked.principal);
+async fn conversation(
+    asked: &IncomingRequest<'_>,
+    request_meta: &RequestMeta,
+) -> EarlyAnswer<(Rc<HttpSession>, Rc<RoundTrips>)> {
+    let (registry, principal) = (asked.registry, asked.principal);
     // No session id can hold this separator.
-    let key = format!("{principal}\n{}", facts.conversation);
-    let seat = match hall.find(&key, principal) {
-        Some(seat) => seat,
-        None => hall.open_named(principal, key.clone()).map_err(no_seat)?,
+    let key = format!("{principal}\n{}", request_meta.conversation);
+    let session = match registry.find(&key, principal) {
+        Some(session) => session,
+        None => registry
+            .open_named(principal, key.clone())
+            .map_err(not_opened)?,
     };
-    let Some(modern) = seat.modern.clone() else {
-        return Err(no_seat(NoSeat::Failed));
+    let Some(rounds) = session.rounds.clone() else {
+        return Err(not_opened(NotOpened::Failed));
     };
     // A client that hangs up meanwhile must not leave half an introduction behind: a
     // conversation has one only.
     let introduced = tokio::task::spawn_local({
-        let (seat, modern) = (Rc::clone(&seat), Rc::clone(&modern));
-        let (capabilities, client) = (facts.capabilities.clone(), facts.client.clone());
+        let (session, rounds) = (Rc::clone(&session), Rc::clone(&rounds));
+        let (capabilities, client) = (
+            request_meta.capabilities.clone(),
+            request_meta.client.clone(),
+        );
         async move {
-            let hello = || introduce(&seat, &modern, &capabilities, client);
-            modern.introduction.get_or_try_init(hello).await.is_ok()
+            let hello = || introduce(&session, &rounds, &capabilities, client);
+            rounds.introduction.get_or_try_init(hello).await.is_ok()
         }
     });
     if !introduced.await.unwrap_or_default() {
-        hall.close(&key);
-        return Err(no_seat(NoSeat::Failed));
+        registry.close(&key);
+        return Err(not_opened(NotOpened::Failed));
     }
-    Ok((seat, modern))
+    Ok((session, rounds))
 }
 
 /// Introduces the client to the gateway, as one of an older version.
 async fn introduce(
-    seat: &Rc<Seat>,
-    modern: &Rc<Modern>,
+    session: &Rc<HttpSession>,
+    rounds: &Rc<RoundTrips>,
     capabilities: &Value,
     client: Option<Value>,
 ) -> Result<Value, ()> {
-    let inner = modern.next_id();
+    let inner = rounds.next_id();
     let unknown = || json!({"name": "unknown", "version": "0"});
     let hello = json!({"jsonrpc": "2.0", "id": inner, "method": "initialize", "params": {
         "protocolVersion": VERSIONS.first(),
         "capabilities": capabilities,
         "clientInfo": client.unwrap_or_else(unknown),
     }});
-    let own = Facts {
+    let own = RequestMeta {
         method: "initialize".to_owned(),
         capabilities: json!({}),
         client: None,
@@ -171,19 +180,26 @@ async fn introduce(
         conversation: String::new(),
     };
     let raw = json!(inner).to_string();
-    let mut receiver = modern.begin(&seat.channel, &inner, (raw.as_bytes(), None), own, [0; 32]);
-    seat.say(hello.to_string().as_bytes()).await;
+    let mut receiver = rounds.begin(
+        &session.channel,
+        &inner,
+        (raw.as_bytes(), None),
+        own,
+        [0; 32],
+    );
+    session.say(hello.to_string().as_bytes()).await;
     let answer = receiver.next().await.ok_or(())?;
     let mut answer: Value = serde_json::from_slice(&answer.line).map_err(|_| ())?;
     let result = answer.get_mut("result").map(Value::take).ok_or(())?;
-    seat.say(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+    session
+        .say(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
         .await;
     Ok(result)
 }
 
-fn discover(id: &Id<'_>, modern: &Modern) -> Answer {
+fn discover(id: &Id<'_>, rounds: &RoundTrips) -> HttpResponse {
     let nothing = Value::Null;
-    let introduction = modern.introduction.get().unwrap_or(&nothing);
+    let introduction = rounds.introduction.get().unwrap_or(&nothing);
     let result = discovered(introduction, &spoken());
     answers::json(StatusCode::OK, answer(id.raw, &result))
 }
@@ -196,12 +212,12 @@ fn answer(id: &[u8], result: &Value) -> Vec<u8> {
 }
 
 async fn listen(
-    seat: &Rc<Seat>,
-    modern: &Rc<Modern>,
+    session: &Rc<HttpSession>,
+    rounds: &Rc<RoundTrips>,
     id: &Id<'_>,
     params: Option<&[u8]>,
-    facts: &Facts,
-) -> Stop<Answer> {
+    request_meta: &RequestMeta,
+) -> EarlyAnswer<HttpResponse> {
     let params: Option<Value> = params.and_then(|raw| serde_json::from_slice(raw).ok());
     let filter = params
         .as_ref()
@@ -213,42 +229,42 @@ async fn listen(
     };
     // Tasks are not listened to here, which the acknowledgement says; but who cannot take
     // one must hear that.
-    if filter.contains_key("taskIds") && !facts.knows_tasks() {
+    if filter.contains_key("taskIds") && !request_meta.knows_tasks() {
         return Ok(without_tasks(id));
     }
-    let Some((receiver, resources)) = modern.subscribe(&seat.channel, id.raw, filter) else {
+    let Some((receiver, resources)) = rounds.subscribe(&session.channel, id.raw, filter) else {
         let why = "too many streams of changes are open";
         let status = StatusCode::TOO_MANY_REQUESTS;
         return Ok(answers::error(status, Some(id.raw), INTERNAL_ERROR, why));
     };
     for uri in resources {
-        let inner = modern.next_id();
+        let inner = rounds.next_id();
         let line = json!({"jsonrpc": "2.0", "id": inner, "method": "resources/subscribe",
             "params": {"uri": uri}});
-        seat.say(line.to_string().as_bytes()).await;
+        session.say(line.to_string().as_bytes()).await;
     }
     Ok(answers::events(None, receiver))
 }
 
 async fn request(
-    asked: &Asked<'_>,
+    asked: &IncomingRequest<'_>,
     frames: &mut FrameReader,
-    seat: &Rc<Seat>,
-    modern: &Rc<Modern>,
+    session: &Rc<HttpSession>,
+    rounds: &Rc<RoundTrips>,
     id: &Id<'_>,
     params: Option<&[u8]>,
-    facts: Facts,
-) -> Stop<Answer> {
+    request_meta: RequestMeta,
+) -> EarlyAnswer<HttpResponse> {
     let token = raw_token(frames, params);
     let params_raw = params.unwrap_or(b"{}");
     let names = ["name", "arguments", "requestState", "inputResponses"];
     // Not with a reader that gives up at a number it has no type for: what it does not see
     // would go on to the server.
     let read = frames.members(params_raw, names).ok();
-    let whole = read.zip(digest(&facts.method, params_raw));
+    let whole = read.zip(digest(&request_meta.method, params_raw));
     let Some(([name, arguments, state, responses], digest)) = whole else {
         let why = "the parameters cannot be read";
-        seat.note_refused(asked.line, why);
+        session.note_refused(asked.line, why);
         let answer = answers::error(StatusCode::OK, Some(id.raw), INVALID_PARAMS, why);
         return Ok(answers::logged(answer));
     };
@@ -258,70 +274,77 @@ async fn request(
         let status = StatusCode::OK;
         return Ok(answers::error(status, Some(id.raw), INVALID_PARAMS, why));
     }
-    if facts.method == "tools/call"
-        && let Err(wrong) = repeats_agree(&modern.repeats.borrow(), asked.headers, name, arguments)
+    if request_meta.method == "tools/call"
+        && let Err(wrong) =
+            mirrored_headers_agree(&rounds.mirrored.borrow(), asked.headers, name, arguments)
     {
-        seat.note_refused(asked.line, &wrong.why);
+        session.note_refused(asked.line, &wrong.why);
         return Ok(answers::logged(turned_away(id, &wrong)));
     }
     if let Some(state) = state {
         let responses = responses.unwrap_or(b"{}");
         let responses: Option<Map<String, Value>> = serde_json::from_slice(responses).ok();
         let again = match text(state).zip(responses) {
-            Some((state, responses)) => modern.again(
-                &seat.channel,
+            Some((state, responses)) => rounds.again(
+                &session.channel,
                 &state,
                 &responses,
                 (id.raw, token),
-                facts,
+                request_meta,
                 digest,
             ),
-            None => Err(Refusal(
+            None => Err(RetryRefused(
                 "replies need the `requestState` that came with what was asked, a text, and `inputResponses`, an object",
             )),
         };
         return match again {
-            Ok(Again::Waits(receiver)) => {
-                let receiver = receiver.holding(asked.hall.ticket(asked.principal));
+            Ok(RetryOutcome::Waits(receiver)) => {
+                let receiver = receiver.holding(asked.registry.ticket(asked.principal));
                 Ok(wait(frames, receiver, id).await)
             }
-            Ok(Again::Now(line)) => Ok(respelled(frames, &line, id)),
-            Err(Refusal(why)) => {
-                seat.note_refused(asked.line, why);
+            Ok(RetryOutcome::Now(line)) => Ok(respelled(frames, &line, id)),
+            Err(RetryRefused(why)) => {
+                session.note_refused(asked.line, why);
                 let status = StatusCode::OK;
                 let answer = answers::error(status, Some(id.raw), INVALID_PARAMS, why);
                 Ok(answers::logged(answer))
             }
         };
     }
-    if let Some(level) = facts
+    if let Some(level) = request_meta
         .level
         .as_ref()
-        .filter(|level| modern.changes_level(level))
+        .filter(|level| rounds.changes_level(level))
     {
-        let inner = modern.next_id();
+        let inner = rounds.next_id();
         let line = json!({"jsonrpc": "2.0", "id": inner, "method": "logging/setLevel",
             "params": {"level": level}});
-        seat.say(line.to_string().as_bytes()).await;
+        session.say(line.to_string().as_bytes()).await;
     }
-    let inner = modern.next_id();
+    let inner = rounds.next_id();
     let raw = json!(inner).to_string();
     // Replies to what nobody asked are left out. Those to a task are what such a request
     // is for.
-    let params = params.filter(|_| facts.method != "tasks/update");
+    let params = params.filter(|_| request_meta.method != "tasks/update");
     let replies = params.and_then(|params| {
         let [replies] = frames.members(params, ["inputResponses"]).ok()?;
-        member(params, replies?)
+        whole_member(params, replies?)
     });
     let Some(line) = respell(asked.line, id.raw, token, raw.as_bytes(), replies) else {
         let why = "the message cannot be rewritten";
         let status = StatusCode::OK;
         return Ok(answers::error(status, Some(id.raw), INTERNAL_ERROR, why));
     };
-    let receiver = modern
-        .begin(&seat.channel, &inner, (id.raw, token), facts, digest)
-        .holding(asked.hall.ticket(asked.principal));
-    seat.say(&line).await;
+    let receiver = rounds
+        .begin(
+            &session.channel,
+            &inner,
+            (id.raw, token),
+            request_meta,
+            digest,
+        )
+        .holding(asked.registry.ticket(asked.principal));
+    session.say(&line).await;
     Ok(wait(frames, receiver, id).await)
 }
 
@@ -348,7 +371,7 @@ fn digest(method: &str, params: &[u8]) -> Option<[u8; 32]> {
     Some(*blake3::hash(text.as_bytes()).as_bytes())
 }
 
-async fn wait(frames: &mut FrameReader, mut receiver: Receiver, id: &Id<'_>) -> Answer {
+async fn wait(frames: &mut FrameReader, mut receiver: Receiver, id: &Id<'_>) -> HttpResponse {
     match timeout(SOON, receiver.next()).await {
         Ok(Some(message)) if message.last => {
             answers::json(status(frames, &message.line), message.line)
@@ -364,7 +387,7 @@ async fn wait(frames: &mut FrameReader, mut receiver: Receiver, id: &Id<'_>) -> 
 }
 
 /// An answer that was kept, under the id of the request that fetches it.
-fn respelled(frames: &mut FrameReader, line: &[u8], id: &Id<'_>) -> Answer {
+fn respelled(frames: &mut FrameReader, line: &[u8], id: &Id<'_>) -> HttpResponse {
     let old = frames.read(line).ok().and_then(|frame| frame.id());
     let line = old.and_then(|old| respell(line, old, None, id.raw, None));
     let line = line.unwrap_or_default();

@@ -42,20 +42,20 @@ pub(super) struct Receiver {
     complete: bool,
     left: Option<Box<dyn FnOnce()>>,
     /// Counts the request as open for as long as somebody listens.
-    ticket: Option<Ticket>,
+    ticket: Option<InFlight>,
 }
 
-/// One of the requests that `Ticket::new` counts, while it exists.
-pub(super) struct Ticket(Rc<Cell<usize>>);
+/// One of the requests that `InFlight::new` counts, while it exists.
+pub(super) struct InFlight(Rc<Cell<usize>>);
 
-impl Ticket {
+impl InFlight {
     pub(super) fn new(count: &Rc<Cell<usize>>) -> Self {
         count.set(count.get() + 1);
         Self(Rc::clone(count))
     }
 }
 
-impl Drop for Ticket {
+impl Drop for InFlight {
     fn drop(&mut self) {
         self.0.set(self.0.get().saturating_sub(1));
     }
@@ -116,7 +116,7 @@ impl Receiver {
     }
 
     /// Keeps `ticket` until the last message, or until nobody listens any more.
-    pub(super) fn holding(mut self, ticket: Ticket) -> Self {
+    pub(super) fn holding(mut self, ticket: InFlight) -> Self {
         self.ticket = Some(ticket);
         self
     }
@@ -160,14 +160,14 @@ impl Drop for Receiver {
 }
 
 /// The body of an answer.
-pub(super) enum Reply {
+pub(super) enum ResponseBody {
     /// All of it.
     Whole(Option<Bytes>),
     /// Events, as they come.
     Events(Box<Events>),
 }
 
-/// See [`Reply`].
+/// See [`ResponseBody`].
 pub(super) struct Events {
     receiver: Receiver,
     first: Option<Message>,
@@ -175,7 +175,7 @@ pub(super) struct Events {
     done: bool,
 }
 
-impl Reply {
+impl ResponseBody {
     /// Events: `first`, if it was taken out already, then all others.
     pub(super) fn events(first: Option<Message>, receiver: Receiver) -> Self {
         let mut beat = Box::pin(sleep(BEAT));
@@ -225,7 +225,7 @@ impl Events {
     }
 }
 
-impl Body for Reply {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -31,7 +31,7 @@ mod real {
     use tokio_rustls::TlsAcceptor;
     use tokio_rustls::server::TlsStream;
 
-    /// See the module.
+    /// Accepts connections with the certificate in force.
     pub(crate) struct Tls {
         files: TlsFiles,
         acceptor: RefCell<TlsAcceptor>,

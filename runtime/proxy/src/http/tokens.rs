@@ -75,7 +75,7 @@ impl Tokens {
     }
 
     /// Whose token that is. Looks at all, so that the time says nothing.
-    pub(super) fn whose(&self, token: &[u8]) -> Option<&str> {
+    pub(super) fn owner(&self, token: &[u8]) -> Option<&str> {
         let digest: [u8; 32] = Sha256::digest(token).into();
         let mut found = None;
         for (name, known) in &self.known {
@@ -117,10 +117,10 @@ mod tests {
     #[test]
     fn knows_whose_a_token_is() {
         let tokens = Tokens::parse(&format!("# a comment\n\nalice {DIGEST}\r\n")).unwrap();
-        assert_eq!(tokens.whose(b"secret"), Some("alice"));
-        assert_eq!(tokens.whose(b"secret "), None);
-        assert_eq!(tokens.whose(DIGEST.as_bytes()), None);
-        assert_eq!(Tokens::default().whose(b""), None);
+        assert_eq!(tokens.owner(b"secret"), Some("alice"));
+        assert_eq!(tokens.owner(b"secret "), None);
+        assert_eq!(tokens.owner(DIGEST.as_bytes()), None);
+        assert_eq!(Tokens::default().owner(b""), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What every answer of the page carries, whatever it is.
 
-use crate::page::Said;
+use crate::page::PageResponse;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{
@@ -10,7 +10,7 @@ use hyper::header::{
 use hyper::{Response, StatusCode};
 
 /// An answer.
-pub(super) type Answer = Response<Full<Bytes>>;
+pub(super) type HttpResponse = Response<Full<Bytes>>;
 
 /// Nothing from elsewhere, nothing inline, in no frame; and scripts cannot make HTML of text.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -36,7 +36,7 @@ const HEADERS: [(HeaderName, &str); 8] = [
     ),
 ];
 
-fn with(status: StatusCode, kind: &'static str, body: Bytes) -> Answer {
+fn with(status: StatusCode, kind: &'static str, body: Bytes) -> HttpResponse {
     let mut answer = Response::new(Full::new(body));
     *answer.status_mut() = status;
     let headers = answer.headers_mut();
@@ -48,19 +48,19 @@ fn with(status: StatusCode, kind: &'static str, body: Bytes) -> Answer {
 }
 
 /// A file of the page.
-pub(super) fn file(kind: &'static str, text: &'static str) -> Answer {
+pub(super) fn file(kind: &'static str, text: &'static str) -> HttpResponse {
     with(StatusCode::OK, kind, Bytes::from_static(text.as_bytes()))
 }
 
 /// What the site says.
-pub(super) fn said(said: Said) -> Answer {
+pub(super) fn said(said: PageResponse) -> HttpResponse {
     let status = StatusCode::from_u16(said.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     with(status, "application/json", said.body.into())
 }
 
 /// Why a request is turned away.
-pub(super) fn refused(status: StatusCode, why: &str) -> Answer {
-    let mut answer = said(Said::error(status.as_u16(), why));
+pub(super) fn refused(status: StatusCode, why: &str) -> HttpResponse {
+    let mut answer = said(PageResponse::error(status.as_u16(), why));
     if status == StatusCode::UNAUTHORIZED {
         let value = HeaderValue::from_static("Bearer");
         answer.headers_mut().insert(WWW_AUTHENTICATE, value);
@@ -69,7 +69,7 @@ pub(super) fn refused(status: StatusCode, why: &str) -> Answer {
 }
 
 /// Another method is wanted.
-pub(super) fn not_allowed(allowed: &'static str) -> Answer {
+pub(super) fn not_allowed(allowed: &'static str) -> HttpResponse {
     let mut answer = refused(StatusCode::METHOD_NOT_ALLOWED, "that method is not taken");
     let allowed = HeaderValue::from_static(allowed);
     answer.headers_mut().insert(ALLOW, allowed);

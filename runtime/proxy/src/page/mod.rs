@@ -1,7 +1,7 @@
 //! A page for the human beside a running gateway: who may see it, and how it is handed out.
 //!
 //! Runs on a thread of its own, so that no reader holds up a call, and a fault here ends
-//! nothing but the answer in question. What the page is and says comes from a [`Site`];
+//! nothing but the answer in question. What the page is and says comes from a [`PageContent`];
 //! here is what all of it has in common. Loopback only. Its files are for everybody; what
 //! they ask for needs the token that is in the link.
 
@@ -19,18 +19,18 @@ use std::sync::Arc;
 
 /// What the page is and says. Its functions may wait for disks; each runs on a thread of
 /// its own, a few at a time.
-pub trait Site: Send + Sync + 'static {
+pub trait PageContent: Send + Sync + 'static {
     /// A file of the page: its media type, and its text. The page itself is `/`.
     fn file(&self, path: &str) -> Option<(&'static str, &'static str)>;
     /// Answers what the page asks for below `/api/`.
-    fn get(&self, path: &str, query: &[(String, String)]) -> Said;
+    fn get(&self, path: &str, query: &[(String, String)]) -> PageResponse;
     /// Does what the page wants done.
-    fn post(&self, path: &str, body: &[u8]) -> Said;
+    fn post(&self, path: &str, body: &[u8]) -> PageResponse;
 }
 
 /// An answer: a status of HTTP, and a JSON text.
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct PageResponse {
     /// The status.
     pub status: u16,
     /// The JSON text.
@@ -42,12 +42,12 @@ pub struct Page {
     listener: TcpListener,
     address: SocketAddr,
     token: String,
-    door: Door,
+    door: PageAccess,
 }
 
 /// Who may come in.
 #[derive(Debug)]
-struct Door {
+struct PageAccess {
     guard: Guard,
     /// Origins of the page beside the one that it is asked at.
     origins: Vec<String>,
@@ -89,7 +89,7 @@ impl Page {
             address: listener.local_addr()?,
             listener,
             token,
-            door: Door {
+            door: PageAccess {
                 guard: Guard::new(tokens, address.ip(), hosts, &origins),
                 origins,
             },
@@ -113,7 +113,7 @@ impl Page {
     ///
     /// # Errors
     /// If there can be no further thread.
-    pub fn start(self, site: Arc<dyn Site>) -> io::Result<()> {
+    pub fn start(self, site: Arc<dyn PageContent>) -> io::Result<()> {
         let (listener, door) = (self.listener, Arc::new(self.door));
         std::thread::Builder::new()
             .name("page".to_owned())
@@ -122,7 +122,7 @@ impl Page {
     }
 }
 
-impl Said {
+impl PageResponse {
     /// A value.
     #[must_use]
     pub fn json(status: u16, value: &serde_json::Value) -> Self {

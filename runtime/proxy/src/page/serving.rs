@@ -2,8 +2,8 @@
 
 use crate::http::guard::only;
 use crate::page::answers;
-use crate::page::answers::Answer;
-use crate::page::{Door, Said, Site};
+use crate::page::answers::HttpResponse;
+use crate::page::{PageAccess, PageContent, PageResponse};
 use bouncer_system::log::note;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
@@ -48,19 +48,19 @@ const NOT_HERE: &str =
     "the page is not known under that host name, or another page asks: see `--ui-host`";
 
 /// What all requests share.
-struct House {
-    door: Arc<Door>,
-    site: Arc<dyn Site>,
+struct PageServer {
+    door: Arc<PageAccess>,
+    site: Arc<dyn PageContent>,
     workers: Semaphore,
 }
 
 /// Hands the page out, for ever.
-pub(super) fn run(listener: Taken, door: &Arc<Door>, site: &Arc<dyn Site>) {
+pub(super) fn run(listener: Taken, door: &Arc<PageAccess>, site: &Arc<dyn PageContent>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(WORKERS)
         .build();
-    let house = Arc::new(House {
+    let house = Arc::new(PageServer {
         door: Arc::clone(door),
         site: Arc::clone(site),
         workers: Semaphore::new(WORKERS),
@@ -77,7 +77,7 @@ pub(super) fn run(listener: Taken, door: &Arc<Door>, site: &Arc<dyn Site>) {
     }
 }
 
-async fn accept(house: &Arc<House>, listener: &TcpListener) {
+async fn accept(house: &Arc<PageServer>, listener: &TcpListener) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     while let Ok(place) = Arc::clone(&places).acquire_owned().await {
         match listener.accept().await {
@@ -90,7 +90,7 @@ async fn accept(house: &Arc<House>, listener: &TcpListener) {
     }
 }
 
-async fn connection(house: Arc<House>, stream: TcpStream, _place: OwnedSemaphorePermit) {
+async fn connection(house: Arc<PageServer>, stream: TcpStream, _place: OwnedSemaphorePermit) {
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| {
         let house = Arc::clone(&house);
@@ -106,7 +106,7 @@ async fn connection(house: Arc<House>, stream: TcpStream, _place: OwnedSemaphore
     let _ = timeout(LASTING, connection).await;
 }
 
-async fn answer(house: &Arc<House>, request: Request<Incoming>) -> Answer {
+async fn answer(house: &Arc<PageServer>, request: Request<Incoming>) -> HttpResponse {
     match admitted(house, request).await {
         Ok(answer) => answer,
         Err((status, why)) => answers::refused(status, why),
@@ -115,7 +115,10 @@ async fn answer(house: &Arc<House>, request: Request<Incoming>) -> Answer {
 
 type Refused = (StatusCode, &'static str);
 
-async fn admitted(house: &Arc<House>, request: Request<Incoming>) -> Result<Answer, Refused> {
+async fn admitted(
+    house: &Arc<PageServer>,
+    request: Request<Incoming>,
+) -> Result<HttpResponse, Refused> {
     let headers = request.headers();
     let target = request.uri().authority().map(|target| target.as_str());
     let placed = house.door.guard.place(headers, target);
@@ -170,9 +173,12 @@ async fn body(body: Incoming) -> Result<Vec<u8>, Refused> {
     }
 }
 
-impl House {
+impl PageServer {
     /// Has the site work on an answer beside everything else here.
-    async fn work(&self, work: impl FnOnce() -> Said + Send + 'static) -> Result<Answer, Refused> {
+    async fn work(
+        &self,
+        work: impl FnOnce() -> PageResponse + Send + 'static,
+    ) -> Result<HttpResponse, Refused> {
         const BUSY: Refused = (
             StatusCode::SERVICE_UNAVAILABLE,
             "that takes too long: try again, or ask for less",
@@ -189,7 +195,7 @@ impl House {
     }
 }
 
-impl Door {
+impl PageAccess {
     /// Whether a request comes from the page itself, as far as browsers say where it
     /// comes from. Pages of other ports of this machine are strangers too.
     fn own(&self, headers: &HeaderMap, asks: bool) -> Result<(), Refused> {

@@ -1,16 +1,16 @@
 //! Puts a question to the human behind the client, as an MCP form elicitation, and waits.
 
 use crate::approval::prompt::{is_yes, request};
-use crate::conversation::call::Case;
+use crate::conversation::call::CallContext;
 use crate::conversation::judge::Judge;
-use crate::conversation::related::{Questions, Related};
+use crate::conversation::related::{RelatedRequest, RelatedRequests};
 use crate::session::mediator::Mediator;
-use crate::session::open_requests::Waiting;
+use crate::session::open_requests::PendingCall;
 use serde_json::json;
 
 /// What came of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reply {
+pub(crate) enum PromptOutcome {
     /// A clear yes.
     Approved,
     /// Anything else that was said.
@@ -26,12 +26,12 @@ pub(crate) enum Reply {
 }
 
 /// As long as it lives, it is known which call a question is about.
-struct AboutCall<'a>(&'a Questions, &'a str);
+struct AboutCall<'a>(&'a RelatedRequests, &'a str);
 
 impl<'a> AboutCall<'a> {
-    fn note(asks: &'a Questions, id: &'a str, case: &Case<'_>) -> Self {
-        if let Some(request) = &case.id {
-            let related = Related {
+    fn note(asks: &'a RelatedRequests, id: &'a str, context: &CallContext<'_>) -> Self {
+        if let Some(request) = &context.id {
+            let related = RelatedRequest {
                 request: request.key.clone(),
                 name: id.to_owned(),
                 of: 1,
@@ -50,31 +50,36 @@ impl Drop for AboutCall<'_> {
 
 impl<J: Judge> Mediator<J> {
     /// Asks, and waits for the answer, the time-out or the end of the call.
-    pub(crate) async fn ask(&self, message: &str, case: &Case<'_>, waiting: &Waiting) -> Reply {
+    pub(crate) async fn ask(
+        &self,
+        message: &str,
+        context: &CallContext<'_>,
+        waiting: &PendingCall,
+    ) -> PromptOutcome {
         self.client.room().await;
         if waiting.is_cancelled() {
-            return Reply::Cancelled;
+            return PromptOutcome::Cancelled;
         }
         let id = self.next_ask_id();
-        let answer = self.table.borrow_mut().expect_client(&id);
+        let answer = self.requests.borrow_mut().expect_client(&id);
         // Whoever passes it on has to know which call it is about: a yes to it is none to
         // another.
-        let asks = AboutCall::note(&self.asks, &id, case);
+        let asks = AboutCall::note(&self.asks, &id, context);
         self.client
             .push(request(&id, message).to_string().as_bytes());
         let reply = tokio::select! {
             answer = answer => match answer {
-                Ok(Some(result)) if is_yes(&result) => return Reply::Approved,
-                Ok(Some(_)) => return Reply::Declined,
-                Ok(None) => return Reply::Unasked,
-                Err(_) => return Reply::Gone,
+                Ok(Some(result)) if is_yes(&result) => return PromptOutcome::Approved,
+                Ok(Some(_)) => return PromptOutcome::Declined,
+                Ok(None) => return PromptOutcome::Unasked,
+                Err(_) => return PromptOutcome::Gone,
             },
-            () = waiting.cancelled() => Reply::Cancelled,
-            () = tokio::time::sleep(self.settings.ask_timeout) => Reply::TimedOut,
+            () = waiting.cancelled() => PromptOutcome::Cancelled,
+            () = tokio::time::sleep(self.settings.ask_timeout) => PromptOutcome::TimedOut,
         };
         drop(asks);
         // Whatever is answered now comes too late: close the form.
-        self.table.borrow_mut().forget_client(&id);
+        self.requests.borrow_mut().forget_client(&id);
         let notice = json!({
             "jsonrpc": "2.0", "method": "notifications/cancelled",
             "params": {"requestId": id, "reason": "the question is not open any more"},

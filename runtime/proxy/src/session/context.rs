@@ -1,43 +1,43 @@
 //! What all sessions of one conversation share beside the gate: the log, approvals, counters,
 //! and where people look.
 
-use crate::approval::out_of_band::Desk;
+use crate::approval::out_of_band::Approvals;
 use crate::telemetry::metrics::Metrics;
-use crate::telemetry::status::Place;
+use crate::telemetry::status::ConversationStatus;
 use bouncer_audit::Audit;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// What all servers of one conversation write down together.
 #[derive(Debug)]
-pub(crate) struct Office {
+pub(crate) struct ConversationRecords {
     pub audit: RefCell<Audit>,
     /// Where humans approve out of band.
-    pub desk: Option<Desk>,
+    pub approvals: Option<Approvals>,
     pub metrics: Metrics,
     /// Where people see the servers of this conversation.
-    pub place: Option<Place>,
+    pub status: Option<ConversationStatus>,
     calls: Cell<u64>,
 }
 
-impl Office {
+impl ConversationRecords {
     #[cfg(test)]
-    pub(crate) fn new(audit: Audit, desk: Option<Desk>) -> Rc<Self> {
-        Self::counted(audit, desk, Metrics::default(), None)
+    pub(crate) fn new(audit: Audit, approvals: Option<Approvals>) -> Rc<Self> {
+        Self::counted(audit, approvals, Metrics::default(), None)
     }
 
-    /// An office whose lines are counted, and that people can look into.
+    /// Records whose lines are counted, and that people can look into.
     pub(crate) fn counted(
         audit: Audit,
-        desk: Option<Desk>,
+        approvals: Option<Approvals>,
         metrics: Metrics,
-        place: Option<Place>,
+        status: Option<ConversationStatus>,
     ) -> Rc<Self> {
         Rc::new(Self {
             audit: RefCell::new(audit),
-            desk,
+            approvals,
             metrics,
-            place,
+            status,
             calls: Cell::new(0),
         })
     }

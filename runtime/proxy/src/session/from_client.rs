@@ -3,7 +3,7 @@
 use crate::conversation::envelope::{FromClient, Id, PassThrough, classify};
 use crate::conversation::judge::Judge;
 use crate::session::mediator::Mediator;
-use crate::session::open_requests::{ClientTraits, Kind};
+use crate::session::open_requests::{ClientTraits, RequestKind};
 use crate::wire::line::{Line, LineReader};
 use bouncer_mcp::frame::FrameReader;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR};
@@ -96,10 +96,10 @@ impl<J: Judge + 'static> Mediator<J> {
             return true;
         };
         let why = {
-            let table = self.table.borrow();
-            if table.is_taken(&id.key) {
+            let requests = self.requests.borrow();
+            if requests.is_taken(&id.key) {
                 "the message is not forwarded: its id is in use"
-            } else if !table.has_room() {
+            } else if !requests.has_room() {
                 "the message is not forwarded: too many requests are open"
             } else {
                 return true;
@@ -126,22 +126,28 @@ impl<J: Judge + 'static> Mediator<J> {
         }
         let kind = match method.as_str() {
             "initialize" => {
-                self.table.borrow_mut().client = traits(params);
-                Kind::Initialize
+                self.requests.borrow_mut().client = traits(params);
+                RequestKind::Initialize
             }
-            "tools/list" => Kind::ListTools,
+            "tools/list" => RequestKind::ListTools,
             "tasks/result" => self
                 .task_tool(frames, params)
-                .map_or(Kind::Other { method }, |tool| Kind::TaskResult { tool }),
+                .map_or(RequestKind::Other { method }, |tool| {
+                    RequestKind::TaskResult { tool }
+                }),
             "tasks/get" => self
                 .task_tool(frames, params)
-                .map_or(Kind::Other { method }, |tool| Kind::TaskState { tool }),
-            _ => Kind::Other { method },
+                .map_or(RequestKind::Other { method }, |tool| {
+                    RequestKind::TaskState { tool }
+                }),
+            _ => RequestKind::Other { method },
         };
-        if !self.listing.is_pinned() && kind != Kind::Initialize {
+        if !self.listing.is_pinned() && kind != RequestKind::Initialize {
             self.note_request_meta(frames, params);
         }
-        self.table.borrow_mut().open(id.key.clone(), id.raw, kind);
+        self.requests
+            .borrow_mut()
+            .open(id.key.clone(), id.raw, kind);
         self.upstream.pass(line);
     }
 
@@ -149,7 +155,7 @@ impl<J: Judge + 'static> Mediator<J> {
     fn task_tool(&self, frames: &mut FrameReader, params: Option<&[u8]>) -> Option<String> {
         let [task] = frames.members(params?, ["taskId"]).ok()?;
         let task = bouncer_mcp::frame::text(task?)?;
-        self.table.borrow().task_tool(&task).map(str::to_owned)
+        self.requests.borrow().task_tool(&task).map(str::to_owned)
     }
 
     /// Remembers `_meta` of clients that have no handshake: the proxy's own requests
@@ -165,7 +171,7 @@ impl<J: Judge + 'static> Mediator<J> {
             && map.contains_key(VERSION_META)
         {
             map.retain(|key, _| key == VERSION_META || key == CAPABILITIES_META);
-            self.table.borrow_mut().client.request_meta = Some(meta);
+            self.requests.borrow_mut().client.request_meta = Some(meta);
         }
     }
 
@@ -178,7 +184,7 @@ impl<J: Judge + 'static> Mediator<J> {
     ) {
         if method == "notifications/cancelled"
             && let Some(key) = cancelled_id(frames, params)
-            && self.table.borrow_mut().cancel(&key)
+            && self.requests.borrow_mut().cancel(&key)
         {
             // The server never saw that call.
             return;
@@ -191,7 +197,7 @@ impl<J: Judge + 'static> Mediator<J> {
     }
 
     async fn on_answer(&self, id: &Id<'_>, result: Option<&[u8]>, line: &PassThrough<'_>) {
-        let expected = self.table.borrow_mut().expected_client(&id.key);
+        let expected = self.requests.borrow_mut().expected_client(&id.key);
         if let Some(expected) = expected {
             let result = result.and_then(|raw| serde_json::from_slice(raw).ok());
             // Whoever asked may have given up already.
@@ -199,7 +205,7 @@ impl<J: Judge + 'static> Mediator<J> {
             return;
         }
         self.upstream.room().await;
-        if self.table.borrow_mut().close_server_request(&id.key) {
+        if self.requests.borrow_mut().close_server_request(&id.key) {
             self.upstream.pass(line);
         } else {
             note(format_args!(

@@ -4,7 +4,7 @@
 
 use crate::conversation::judge::Judge;
 use crate::session::mediator::Mediator;
-use crate::session::open_requests::{Kind, Open};
+use crate::session::open_requests::{OpenRequest, RequestKind};
 use crate::wire::line::{Line, LineReader};
 use bouncer_mcp::frame::{
     Frame, FrameReader, Unreadable, ids_of_garbage, is_batch, is_blank, text,
@@ -101,8 +101,8 @@ impl<J: Judge + 'static> Mediator<J> {
         line: &[u8],
     ) {
         if let Some(raw) = frame.id() {
-            let opened =
-                Key::parse(raw).is_some_and(|key| self.table.borrow_mut().open_server_request(key));
+            let opened = Key::parse(raw)
+                .is_some_and(|key| self.requests.borrow_mut().open_server_request(key));
             if !opened {
                 note(format_args!(
                     "a request of the server is dropped: its id is in use or none, or too many are open"
@@ -112,7 +112,7 @@ impl<J: Judge + 'static> Mediator<J> {
         } else if method == "notifications/cancelled"
             && let Some(key) = cancelled_id(frames, frame.params())
         {
-            self.table.borrow_mut().close_server_request(&key);
+            self.requests.borrow_mut().close_server_request(&key);
         }
         if let Some(params) = frame.params()
             && !self.record_params(method, params)
@@ -157,7 +157,7 @@ impl<J: Judge + 'static> Mediator<J> {
                 _ => self.on_garbage(line, &Unreadable::Id.to_string()),
             };
         };
-        let expected = self.table.borrow_mut().expected_upstream(&key);
+        let expected = self.requests.borrow_mut().expected_upstream(&key);
         if let Some(expected) = expected {
             let result = frame
                 .result()
@@ -166,7 +166,7 @@ impl<J: Judge + 'static> Mediator<J> {
             let _ = expected.send(result);
             return;
         }
-        let open = self.table.borrow_mut().close(&key);
+        let open = self.requests.borrow_mut().close(&key);
         let Some(open) = open else {
             note(format_args!(
                 "an answer of the server that nobody waits for is dropped"
@@ -179,10 +179,11 @@ impl<J: Judge + 'static> Mediator<J> {
             Some(Ok(outcome)) => {
                 self.record_answer(&open.kind, &outcome);
                 let shown = match (&open.kind, frame.result()) {
-                    (Kind::ListTools, Some(result)) => {
+                    (RequestKind::ListTools, Some(result)) => {
                         let judge = self.judge.borrow();
                         let hides = |tool: &str| judge.hides(tool);
-                        self.hiding.without_hidden(frames, line, result, hides)
+                        self.hidden_tools
+                            .without_hidden(frames, line, result, hides)
                     }
                     _ => None,
                 };
@@ -192,22 +193,22 @@ impl<J: Judge + 'static> Mediator<J> {
         }
     }
 
-    fn record_answer(&self, kind: &Kind, outcome: &Value) {
+    fn record_answer(&self, kind: &RequestKind, outcome: &Value) {
         match kind {
             // What a server asks for is nobody's result.
-            Kind::Call { .. } | Kind::TaskResult { .. } if asks(outcome) => {
+            RequestKind::Call { .. } | RequestKind::TaskResult { .. } if asks(outcome) => {
                 self.judge
                     .borrow_mut()
                     .record_untrusted(INPUT_REQUIRED, outcome);
             }
-            Kind::Call { tool } => {
+            RequestKind::Call { tool } => {
                 if let Some(task) = made_task(outcome) {
-                    self.table.borrow_mut().note_task(task, tool);
+                    self.requests.borrow_mut().note_task(task, tool);
                 }
                 self.judge.borrow_mut().record(tool, outcome);
             }
-            Kind::TaskResult { tool } => self.judge.borrow_mut().record(tool, outcome),
-            Kind::TaskState { tool } => {
+            RequestKind::TaskResult { tool } => self.judge.borrow_mut().record(tool, outcome),
+            RequestKind::TaskState { tool } => {
                 let mut state = outcome.clone();
                 let result = state
                     .as_object_mut()
@@ -223,9 +224,11 @@ impl<J: Judge + 'static> Mediator<J> {
                 // All else is the server's own word.
                 judge.record_untrusted("tasks/get", &state);
             }
-            Kind::ListTools => self.note_shown_tools(outcome),
-            Kind::Initialize => self.judge.borrow_mut().record_introduction(outcome),
-            Kind::Other { method } => self.judge.borrow_mut().record_untrusted(method, outcome),
+            RequestKind::ListTools => self.note_shown_tools(outcome),
+            RequestKind::Initialize => self.judge.borrow_mut().record_introduction(outcome),
+            RequestKind::Other { method } => {
+                self.judge.borrow_mut().record_untrusted(method, outcome)
+            }
         }
     }
 
@@ -237,8 +240,8 @@ impl<J: Judge + 'static> Mediator<J> {
                 continue;
             };
             let (expected, open) = {
-                let mut table = self.table.borrow_mut();
-                (table.expected_upstream(&key), table.close(&key))
+                let mut requests = self.requests.borrow_mut();
+                (requests.expected_upstream(&key), requests.close(&key))
             };
             // Dropping the sender tells the listing.
             drop(expected);
@@ -254,13 +257,13 @@ impl<J: Judge + 'static> Mediator<J> {
         note(format_args!(
             "a line of the server is dropped: it is longer than the limit"
         ));
-        let open = self.table.borrow_mut().close_only();
+        let open = self.requests.borrow_mut().close_only();
         if let Some(open) = open {
             self.fail(&open, "the server's answer is longer than the limit");
         }
     }
 
-    fn fail(&self, open: &Open, why: &str) {
+    fn fail(&self, open: &OpenRequest, why: &str) {
         self.client
             .push(&jsonrpc::error(&open.raw, INTERNAL_ERROR, why, None));
     }

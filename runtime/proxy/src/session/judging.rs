@@ -1,12 +1,12 @@
 //! One judgement of one call and what follows at once: the audit line, then the call
 //! goes out or the denial goes back. Nothing here waits, so nothing can come between.
 
-use crate::approval::out_of_band::{Held, NotAsked};
-use crate::conversation::call::{Case, own};
+use crate::approval::out_of_band::{GrantedApproval, NotAsked};
+use crate::conversation::call::{CallContext, proxy_denial};
 use crate::conversation::judge::{Judge, Judgement, Pass};
 use crate::session::denial::Denial;
 use crate::session::mediator::Mediator;
-use crate::session::open_requests::Kind;
+use crate::session::open_requests::RequestKind;
 use bouncer_audit::{Arguments, Entry, Outcome};
 use bouncer_engine::gate::{Approvable, Attempt, VerdictRecord};
 use bouncer_mcp::jsonrpc;
@@ -23,29 +23,34 @@ const MAX_APPROVALS: usize = 32;
 
 impl<J: Judge> Mediator<J> {
     /// Judges, logs, and forwards or denies. Some: a human has to be asked first.
-    pub(crate) fn attempt(&self, case: &Case<'_>, mut attempt: Attempt) -> Option<VerdictRecord> {
-        let desk = self
-            .office
-            .desk
+    pub(crate) fn attempt(
+        &self,
+        context: &CallContext<'_>,
+        mut attempt: Attempt,
+    ) -> Option<VerdictRecord> {
+        let approvals = self
+            .records
+            .approvals
             .as_ref()
             .filter(|_| attempt == Attempt::First);
-        if desk.is_some_and(|desk| desk.comes_back(self.server.as_deref(), case)) {
+        if approvals.is_some_and(|approvals| approvals.comes_back(self.server.as_deref(), context))
+        {
             attempt = Attempt::AfterApproval;
         }
         let mut held = None;
         for _ in 0..MAX_APPROVALS {
-            let asked = self.judge_once(case, attempt, held.as_ref())?;
+            let asked = self.judge_once(context, attempt, held.as_ref())?;
             // An approval of the whole call lifts all there is to lift, once.
             let given = self
-                .office
-                .desk
+                .records
+                .approvals
                 .as_ref()
                 .filter(|_| held.is_none() || asked.approvable != Approvable::ThisCall)
-                .and_then(|desk| desk.held(self.server.as_deref(), case, &asked));
+                .and_then(|approvals| approvals.held(self.server.as_deref(), context, &asked));
             match (&asked.approvable, given) {
                 (Approvable::Destination(unvouched), Some(_)) => {
                     let mut judge = self.judge.borrow_mut();
-                    judge.approve(case.call.tool(), unvouched);
+                    judge.approve(context.call.tool(), unvouched);
                     if attempt == Attempt::First {
                         attempt = Attempt::AfterApproval;
                     }
@@ -54,12 +59,12 @@ impl<J: Judge> Mediator<J> {
                     attempt = Attempt::ApprovedOnce;
                     held = Some(given);
                 }
-                _ => return self.ask_or_deny(case, asked),
+                _ => return self.ask_or_deny(context, asked),
             }
         }
         self.block(
-            case,
-            &own("too many approvals for one call"),
+            context,
+            &proxy_denial("too many approvals for one call"),
             Outcome::Blocked,
         );
         None
@@ -69,87 +74,97 @@ impl<J: Judge> Mediator<J> {
     /// used up if the call goes out.
     fn judge_once(
         &self,
-        case: &Case<'_>,
+        context: &CallContext<'_>,
         attempt: Attempt,
-        held: Option<&Held>,
+        held: Option<&GrantedApproval>,
     ) -> Option<VerdictRecord> {
         if self.upstream.is_closed() {
-            self.block(case, &own(&self.gone()), Outcome::Blocked);
+            self.block(context, &proxy_denial(&self.gone()), Outcome::Blocked);
             return None;
         }
-        let call = case.call.call();
+        let call = context.call.call();
         self.judge.borrow_mut().judge(&call, attempt, |judgement| {
-            self.act_on(case, judgement, held)
+            self.act_on(context, judgement, held)
         })
     }
 
     /// Logs a judgement, and forwards or denies the call. Some: the verdict is ask.
     fn act_on(
         &self,
-        case: &Case<'_>,
+        context: &CallContext<'_>,
         judgement: Judgement<'_>,
-        held: Option<&Held>,
+        held: Option<&GrantedApproval>,
     ) -> Option<VerdictRecord> {
         let Judgement { record, pass } = judgement;
         match (record.verdict, pass) {
             (Verdict::Allow, Some(Pass::Permit(permit))) => {
                 if !self.use_up(held) {
-                    let used = own("its approval has been used, or does not hold any more");
-                    self.log(case, &used, Outcome::Blocked, None);
-                    self.deny(case, &used, None);
-                } else if self.log(case, &record, Outcome::Forwarded, held.map(Held::id)) {
-                    self.note_forwarded(case);
+                    let used =
+                        proxy_denial("its approval has been used, or does not hold any more");
+                    self.log(context, &used, Outcome::Blocked, None);
+                    self.deny(context, &used, None);
+                } else if self.log(
+                    context,
+                    &record,
+                    Outcome::Forwarded,
+                    held.map(GrantedApproval::id),
+                ) {
+                    self.note_forwarded(context);
                     self.upstream.forward(&permit);
                 } else {
-                    self.deny(case, &record.denied_because(UNLOGGED), None);
+                    self.deny(context, &record.denied_because(UNLOGGED), None);
                 }
                 None
             }
             (Verdict::Ask | Verdict::Deny, Some(Pass::Observed(pass))) => {
-                if self.log(case, &record, Outcome::Observed, None) {
-                    self.note_forwarded(case);
+                if self.log(context, &record, Outcome::Observed, None) {
+                    self.note_forwarded(context);
                     self.upstream.forward_observed(&pass);
                 } else {
-                    self.deny(case, &record.denied_because(UNLOGGED), None);
+                    self.deny(context, &record.denied_because(UNLOGGED), None);
                 }
                 None
             }
             (Verdict::Ask, _) => Some(record),
             // An allow without a permit is a fault of the gate: it blocks.
             _ => {
-                self.block(case, &record, Outcome::Blocked);
+                self.block(context, &record, Outcome::Blocked);
                 None
             }
         }
     }
 
     /// Takes the approval that a call rests on; `false`: it must not go out.
-    fn use_up(&self, held: Option<&Held>) -> bool {
+    fn use_up(&self, held: Option<&GrantedApproval>) -> bool {
         let Some(held) = held else {
             return true;
         };
-        self.office
-            .desk
+        self.records
+            .approvals
             .as_ref()
-            .is_some_and(|desk| desk.take(held))
+            .is_some_and(|approvals| approvals.take(held))
     }
 
-    fn note_forwarded(&self, case: &Case<'_>) {
-        if let Some(id) = &case.id {
-            let tool = case.call.tool().to_owned();
-            let mut table = self.table.borrow_mut();
-            table.open(id.key.clone(), id.raw, Kind::Call { tool });
+    fn note_forwarded(&self, context: &CallContext<'_>) {
+        if let Some(id) = &context.id {
+            let tool = context.call.tool().to_owned();
+            let mut requests = self.requests.borrow_mut();
+            requests.open(id.key.clone(), id.raw, RequestKind::Call { tool });
         }
     }
 
     /// Some: somebody can be asked.
-    fn ask_or_deny(&self, case: &Case<'_>, record: VerdictRecord) -> Option<VerdictRecord> {
-        if let Some(why) = self.cannot_ask(case, &record) {
-            self.ask_out_of_band(case, &record, why);
+    fn ask_or_deny(
+        &self,
+        context: &CallContext<'_>,
+        record: VerdictRecord,
+    ) -> Option<VerdictRecord> {
+        if let Some(why) = self.cannot_ask(context, &record) {
+            self.ask_out_of_band(context, &record, why);
             return None;
         }
-        if !self.log(case, &record, Outcome::Asked, None) {
-            self.deny(case, &record.denied_because(UNLOGGED), None);
+        if !self.log(context, &record, Outcome::Asked, None) {
+            self.deny(context, &record.denied_because(UNLOGGED), None);
             return None;
         }
         Some(record)
@@ -157,20 +172,26 @@ impl<J: Judge> Mediator<J> {
 
     /// Denies the call for now. A human may approve it in another process, for when it is
     /// made again.
-    pub(crate) fn ask_out_of_band(&self, case: &Case<'_>, record: &VerdictRecord, why: &str) {
-        let desk = self
-            .office
-            .desk
+    pub(crate) fn ask_out_of_band(
+        &self,
+        context: &CallContext<'_>,
+        record: &VerdictRecord,
+        why: &str,
+    ) {
+        let approvals = self
+            .records
+            .approvals
             .as_ref()
             .filter(|_| record.approvable != Approvable::Never);
-        let asked = desk.map(|desk| desk.ask(self.server.as_deref(), case, record));
+        let asked =
+            approvals.map(|approvals| approvals.ask(self.server.as_deref(), context, record));
         let (denial, outcome, filed) = match asked {
             // What nobody could vouch for, and what a human has declined, is denied.
             None if record.approvable == Approvable::Never => {
-                return self.block(case, &record.denied_because(why), Outcome::Blocked);
+                return self.block(context, &record.denied_because(why), Outcome::Blocked);
             }
             Some(Err(NotAsked::Declined(why))) => {
-                return self.block(case, &record.denied_because(&why), Outcome::Declined);
+                return self.block(context, &record.denied_because(&why), Outcome::Declined);
             }
             None => (record.denied_because(why), Outcome::NobodyToAsk, None),
             Some(Err(NotAsked::Cannot(why))) => {
@@ -188,19 +209,23 @@ impl<J: Judge> Mediator<J> {
             verdict: Verdict::Ask,
             ..denial.clone()
         };
-        self.log(case, &asked, outcome, filed.as_deref());
-        self.deny(case, &denial, filed.as_deref());
+        self.log(context, &asked, outcome, filed.as_deref());
+        self.deny(context, &denial, filed.as_deref());
     }
 
     /// Why nobody can be asked, if so.
-    fn cannot_ask(&self, case: &Case<'_>, record: &VerdictRecord) -> Option<&'static str> {
+    fn cannot_ask(
+        &self,
+        context: &CallContext<'_>,
+        record: &VerdictRecord,
+    ) -> Option<&'static str> {
         if record.approvable == Approvable::Never {
             return Some("there is nothing that a human could vouch for");
         }
-        if case.id.is_none() {
+        if context.id.is_none() {
             return Some("a human has to approve it, and nobody waits for the answer");
         }
-        if !self.table.borrow().client.asks_humans {
+        if !self.requests.borrow().client.asks_humans {
             return Some(
                 "a human has to approve it, and this client cannot ask one (it does not offer form elicitation)",
             );
@@ -209,25 +234,30 @@ impl<J: Judge> Mediator<J> {
     }
 
     /// Logs a denial and sends it.
-    pub(crate) fn block(&self, case: &Case<'_>, record: &VerdictRecord, outcome: Outcome) {
+    pub(crate) fn block(
+        &self,
+        context: &CallContext<'_>,
+        record: &VerdictRecord,
+        outcome: Outcome,
+    ) {
         // A denial needs no log line to be safe; that the line is missing was said.
-        self.log(case, record, outcome, None);
-        self.deny(case, record, None);
+        self.log(context, record, outcome, None);
+        self.deny(context, record, None);
     }
 
     /// Logs that the client took a call back; nobody waits for an answer.
-    pub(crate) fn log_cancelled(&self, case: &Case<'_>) {
-        let record = own("the client took the call back");
-        self.log(case, &record, Outcome::Cancelled, None);
+    pub(crate) fn log_cancelled(&self, context: &CallContext<'_>) {
+        let record = proxy_denial("the client took the call back");
+        self.log(context, &record, Outcome::Cancelled, None);
     }
 
     /// Sends a denial. `approval` is the id under which a human is asked out of band.
-    fn deny(&self, case: &Case<'_>, record: &VerdictRecord, approval: Option<&str>) {
-        let Some(id) = &case.id else {
+    fn deny(&self, context: &CallContext<'_>, record: &VerdictRecord, approval: Option<&str>) {
+        let Some(id) = &context.id else {
             return;
         };
         let denial = Denial { record, approval };
-        self.client.push(&if case.call.is_task() {
+        self.client.push(&if context.call.is_task() {
             denial.error(id.raw)
         } else {
             denial.tool_result(id.raw)
@@ -238,35 +268,35 @@ impl<J: Judge> Mediator<J> {
     /// `false` if that failed.
     fn log(
         &self,
-        case: &Case<'_>,
+        context: &CallContext<'_>,
         record: &VerdictRecord,
         outcome: Outcome,
         approval: Option<&str>,
     ) -> bool {
-        let arguments = case.call.arguments();
+        let arguments = context.call.arguments();
         let entry = Entry {
-            call: case.number,
+            call: context.number,
             server: self.server.as_deref(),
-            tool: Some(case.call.tool()),
+            tool: Some(context.call.tool()),
             judged_as: None,
             arguments: arguments.map_or(Arguments::Absent, Arguments::Json),
             record,
             approval,
             outcome,
-            latency: case.received.elapsed(),
+            latency: context.received.elapsed(),
         };
         #[cfg(feature = "otel")]
-        if let Some(traces) = &self.office.metrics.traces {
-            let audit = self.office.audit.borrow();
+        if let Some(traces) = &self.records.metrics.traces {
+            let audit = self.records.audit.borrow();
             let (conversation, plan) = audit.names();
-            traces.call(&entry, conversation, plan, case.call.message());
+            traces.call(&entry, conversation, plan, context.call.message());
         }
         self.write_audit(&entry)
     }
 
     fn write_audit(&self, entry: &Entry<'_>) -> bool {
-        let written = self.office.audit.borrow_mut().write(entry);
-        self.office.metrics.line(entry, written.is_ok());
+        let written = self.records.audit.borrow_mut().write(entry);
+        self.records.metrics.line(entry, written.is_ok());
         if let Err(error) = &written {
             let error = error.to_string();
             note(format_args!(
@@ -286,7 +316,7 @@ impl<J: Judge> Mediator<J> {
 
     /// Logs a line that holds no call this proxy can judge.
     pub(crate) fn log_refused(&self, line: &[u8], why: &str) {
-        let (call, server) = (self.office.next_call(), self.server.as_deref());
+        let (call, server) = (self.records.next_call(), self.server.as_deref());
         // What is refused needs no log line to be safe; that it is missing was said.
         let record = malformed(why);
         self.write_audit(&unreadable(call, server, line, &record));

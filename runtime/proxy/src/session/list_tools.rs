@@ -5,8 +5,8 @@
 
 use crate::conversation::judge::Judge;
 use crate::session::mediator::Mediator;
-use crate::session::open_requests::Answer;
-use crate::upstream::own::OwnLine;
+use crate::session::open_requests::OwnAnswer;
+use crate::upstream::proxy_message::ProxyMessage;
 use crate::upstream::tools::{
     MAX_CURSOR, MAX_PAGES, MAX_TOOLS, read_tools, without_contradictions,
 };
@@ -115,23 +115,23 @@ impl<J: Judge + 'static> Mediator<J> {
         found
     }
 
-    async fn page(&self, cursor: Option<&str>) -> Answer {
+    async fn page(&self, cursor: Option<&str>) -> OwnAnswer {
         self.upstream.room().await;
         if self.upstream.is_closed() {
             return None;
         }
         let id = self.next_list_id();
         let (answer, meta) = {
-            let mut table = self.table.borrow_mut();
+            let mut requests = self.requests.borrow_mut();
             (
-                table.expect_upstream(&id),
-                table.client.request_meta.clone(),
+                requests.expect_upstream(&id),
+                requests.client.request_meta.clone(),
             )
         };
         self.upstream
-            .say(&OwnLine::list_tools(&id, cursor, meta.as_ref()));
+            .say(&ProxyMessage::list_tools(&id, cursor, meta.as_ref()));
         let answer = tokio::time::timeout(PAGE_TIMEOUT, answer).await;
-        self.table.borrow_mut().forget_upstream_id(&id);
+        self.requests.borrow_mut().forget_upstream_id(&id);
         answer.ok()?.ok()?
     }
 }

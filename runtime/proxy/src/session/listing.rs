@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 /// How far the listing is.
 #[derive(Debug, Default)]
-pub(crate) struct Listing {
+pub(crate) struct ToolListing {
     pub running: Cell<bool>,
     /// The tools changed while they were being listed.
     pub again: Cell<bool>,
@@ -17,7 +17,7 @@ pub(crate) struct Listing {
     pub ended: watch::Sender<u64>,
 }
 
-impl Listing {
+impl ToolListing {
     /// Whether the tools are pinned.
     pub(crate) fn is_pinned(&self) -> bool {
         self.pinned.get()

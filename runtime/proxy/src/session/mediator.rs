@@ -4,12 +4,12 @@
 //! Everything runs on one thread. No borrow of a cell lives across an `await`.
 
 use crate::conversation::judge::Judge;
-use crate::conversation::related::Questions;
+use crate::conversation::related::RelatedRequests;
 use crate::conversation::settings::Settings;
-use crate::session::context::Office;
-use crate::session::hiding::Hiding;
-use crate::session::listing::Listing;
-use crate::session::open_requests::{Table, Waiting};
+use crate::session::context::ConversationRecords;
+use crate::session::hidden_tools::HiddenTools;
+use crate::session::listing::ToolListing;
+use crate::session::open_requests::{OpenRequests, PendingCall};
 use crate::upstream::writer::Upstream;
 use crate::wire::outbox::Outbox;
 use bouncer_mcp::{id, jsonrpc};
@@ -18,22 +18,22 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tokio::sync::Notify;
 
-/// See the module.
+/// Stands between one client and one server. Both pumps share it.
 #[derive(Debug)]
 pub(crate) struct Mediator<J> {
     pub server: Option<String>,
     pub settings: Settings,
     pub judge: RefCell<J>,
-    pub office: Rc<Office>,
-    pub table: RefCell<Table>,
-    pub listing: Listing,
-    pub hiding: Hiding,
+    pub records: Rc<ConversationRecords>,
+    pub requests: RefCell<OpenRequests>,
+    pub listing: ToolListing,
+    pub hidden_tools: HiddenTools,
     pub upstream: Upstream,
     pub client: Outbox,
     settled: Notify,
     questions: Cell<u64>,
     /// What the proxy's own open questions are about.
-    pub asks: Questions,
+    pub asks: RelatedRequests,
     /// Two prefixes, because each is seen by one side only.
     list_prefix: String,
     ask_prefix: String,
@@ -42,7 +42,7 @@ pub(crate) struct Mediator<J> {
 impl<J: Judge> Mediator<J> {
     pub(crate) fn new(
         judge: J,
-        office: Rc<Office>,
+        records: Rc<ConversationRecords>,
         server: Option<String>,
         settings: Settings,
     ) -> Rc<Self> {
@@ -50,15 +50,15 @@ impl<J: Judge> Mediator<J> {
             server,
             settings,
             judge: RefCell::new(judge),
-            office,
-            table: RefCell::default(),
-            listing: Listing::default(),
-            hiding: Hiding::default(),
+            records,
+            requests: RefCell::default(),
+            listing: ToolListing::default(),
+            hidden_tools: HiddenTools::default(),
             upstream: Upstream::default(),
             client: Outbox::default(),
             settled: Notify::new(),
             questions: Cell::new(0),
-            asks: Questions::default(),
+            asks: RelatedRequests::default(),
             list_prefix: random::unguessable(),
             ask_prefix: random::unguessable(),
         })
@@ -90,9 +90,9 @@ impl<J: Judge> Mediator<J> {
         self.client.push(&jsonrpc::error(id, code, message, None));
     }
 
-    /// Ends the wait of a call; see [`Table::wait`].
-    pub(crate) fn decided(&self, key: Option<&id::Key>, waiting: &Rc<Waiting>) {
-        self.table.borrow_mut().decided(key, waiting);
+    /// ServerStreams the wait of a call; see [`OpenRequests::wait`].
+    pub(crate) fn decided(&self, key: Option<&id::Key>, waiting: &Rc<PendingCall>) {
+        self.requests.borrow_mut().decided(key, waiting);
         self.settled.notify_waiters();
     }
 
@@ -100,7 +100,7 @@ impl<J: Judge> Mediator<J> {
     pub(crate) async fn idle(&self) {
         loop {
             let settled = self.settled.notified();
-            if self.table.borrow().undecided == 0 {
+            if self.requests.borrow().undecided == 0 {
                 return;
             }
             settled.await;
@@ -109,16 +109,16 @@ impl<J: Judge> Mediator<J> {
 
     /// Nobody will answer a question any more: those that are open are not approved.
     pub(crate) fn stop_asking(&self) {
-        let mut table = self.table.borrow_mut();
-        table.client.asks_humans = false;
-        table.forget_clients();
+        let mut requests = self.requests.borrow_mut();
+        requests.client.asks_humans = false;
+        requests.forget_clients();
     }
 
     /// The policy changed: the client is told to list the tools again if it would see
     /// others.
     pub(crate) fn tools_may_differ(&self) {
         let judge = self.judge.borrow();
-        if self.hiding.differs(|tool| judge.hides(tool)) {
+        if self.hidden_tools.differs(|tool| judge.hides(tool)) {
             self.client
                 .push(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
         }
@@ -133,9 +133,9 @@ impl<J: Judge> Mediator<J> {
     /// Nothing will come from the server any more: answers all that wait.
     pub(crate) fn fail_open_requests(&self) {
         let open = {
-            let mut table = self.table.borrow_mut();
-            table.forget_upstream();
-            table.close_all()
+            let mut requests = self.requests.borrow_mut();
+            requests.forget_upstream();
+            requests.close_all()
         };
         for request in open {
             let message = self.gone();

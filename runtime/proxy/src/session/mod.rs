@@ -9,7 +9,7 @@ pub(crate) mod context;
 pub(crate) mod denial;
 pub(crate) mod from_client;
 pub(crate) mod from_server;
-pub(crate) mod hiding;
+pub(crate) mod hidden_tools;
 pub(crate) mod judging;
 pub(crate) mod list_tools;
 pub(crate) mod listing;

@@ -27,7 +27,7 @@ const MAX_TASK_ID: usize = 1024;
 
 /// What an open request of the client was.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RequestKind {
     /// A call of a tool.
     Call { tool: String },
     /// `tasks/result` of a task that a call of a tool made.
@@ -44,21 +44,21 @@ pub(crate) enum Kind {
 
 /// An open request of the client.
 #[derive(Clone, Debug)]
-pub(crate) struct Open {
+pub(crate) struct OpenRequest {
     /// The id as the client spelled it.
     pub raw: Box<[u8]>,
-    pub kind: Kind,
+    pub kind: RequestKind,
 }
 
 /// A call that is not decided yet.
 #[derive(Debug, Default)]
-pub(crate) struct Waiting {
+pub(crate) struct PendingCall {
     bytes: usize,
     cancelled: Cell<bool>,
     woken: Notify,
 }
 
-impl Waiting {
+impl PendingCall {
     /// The client took the call back.
     pub(crate) fn cancel(&self) {
         self.cancelled.set(true);
@@ -78,7 +78,7 @@ impl Waiting {
 }
 
 /// What the answer to one of the proxy's own requests was: a result, or nothing usable.
-pub(crate) type Answer = Option<Value>;
+pub(crate) type OwnAnswer = Option<Value>;
 
 /// What the client said about itself.
 #[derive(Clone, Debug, Default)]
@@ -89,15 +89,15 @@ pub(crate) struct ClientTraits {
     pub request_meta: Option<Value>,
 }
 
-/// All open business. See the module.
+/// All requests that somebody waits for, in both directions.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
-    requests: HashMap<Key, Open>,
+pub(crate) struct OpenRequests {
+    requests: HashMap<Key, OpenRequest>,
     cancelled: VecDeque<Key>,
     server_requests: HashSet<Key>,
-    own_upstream: HashMap<String, oneshot::Sender<Answer>>,
-    own_client: HashMap<String, oneshot::Sender<Answer>>,
-    waiting: HashMap<Key, Rc<Waiting>>,
+    own_upstream: HashMap<String, oneshot::Sender<OwnAnswer>>,
+    own_client: HashMap<String, oneshot::Sender<OwnAnswer>>,
+    waiting: HashMap<Key, Rc<PendingCall>>,
     /// Undecided calls, those without an id included.
     pub undecided: usize,
     undecided_bytes: usize,
@@ -106,7 +106,7 @@ pub(crate) struct Table {
     pub client: ClientTraits,
 }
 
-impl Table {
+impl OpenRequests {
     /// Whether `key` is in use between the client and this proxy.
     pub(crate) fn is_taken(&self, key: &Key) -> bool {
         let own =
@@ -120,13 +120,13 @@ impl Table {
     }
 
     /// Notes a request that is forwarded.
-    pub(crate) fn open(&mut self, key: Key, raw: &[u8], kind: Kind) {
+    pub(crate) fn open(&mut self, key: Key, raw: &[u8], kind: RequestKind) {
         let raw = raw.into();
-        self.requests.insert(key, Open { raw, kind });
+        self.requests.insert(key, OpenRequest { raw, kind });
     }
 
     /// The request that an answer of the server closes.
-    pub(crate) fn close(&mut self, key: &Key) -> Option<Open> {
+    pub(crate) fn close(&mut self, key: &Key) -> Option<OpenRequest> {
         // The client may use the id again: an old cancellation must not meet the new request.
         self.cancelled.retain(|cancelled| cancelled != key);
         self.requests.remove(key)
@@ -134,7 +134,7 @@ impl Table {
 
     /// An answer was lost, and it is not known whose it was: closes the request it must
     /// have been for, if just one is open. Requests of the proxy's own are given up.
-    pub(crate) fn close_only(&mut self) -> Option<Open> {
+    pub(crate) fn close_only(&mut self) -> Option<OpenRequest> {
         self.own_upstream.clear();
         let mut keys = self.requests.keys();
         let (first, second) = (keys.next().cloned()?, keys.next());
@@ -142,7 +142,7 @@ impl Table {
     }
 
     /// Closes all requests.
-    pub(crate) fn close_all(&mut self) -> Vec<Open> {
+    pub(crate) fn close_all(&mut self) -> Vec<OpenRequest> {
         self.cancelled.clear();
         self.requests.drain().map(|(_, open)| open).collect()
     }
@@ -167,16 +167,16 @@ impl Table {
 
     /// Registers a call of that many bytes that cannot be decided yet. `None`: too much
     /// waits already.
-    pub(crate) fn wait(&mut self, key: Option<&Key>, bytes: usize) -> Option<Rc<Waiting>> {
+    pub(crate) fn wait(&mut self, key: Option<&Key>, bytes: usize) -> Option<Rc<PendingCall>> {
         let sum = self.undecided_bytes.saturating_add(bytes);
         if self.undecided >= MAX_WAITING || (self.undecided > 0 && sum > MAX_WAITING_BYTES) {
             return None;
         }
         self.undecided += 1;
         self.undecided_bytes = sum;
-        let waiting = Rc::new(Waiting {
+        let waiting = Rc::new(PendingCall {
             bytes,
-            ..Waiting::default()
+            ..PendingCall::default()
         });
         if let Some(key) = key {
             self.waiting.insert(key.clone(), Rc::clone(&waiting));
@@ -185,7 +185,7 @@ impl Table {
     }
 
     /// Ends the wait of a call.
-    pub(crate) fn decided(&mut self, key: Option<&Key>, waiting: &Rc<Waiting>) {
+    pub(crate) fn decided(&mut self, key: Option<&Key>, waiting: &Rc<PendingCall>) {
         self.undecided = self.undecided.saturating_sub(1);
         self.undecided_bytes = self.undecided_bytes.saturating_sub(waiting.bytes);
         // After a cancellation the client may have used the id again.
@@ -211,14 +211,14 @@ impl Table {
     }
 
     /// Expects the answer to a request of the proxy's own to the server.
-    pub(crate) fn expect_upstream(&mut self, id: &str) -> oneshot::Receiver<Answer> {
+    pub(crate) fn expect_upstream(&mut self, id: &str) -> oneshot::Receiver<OwnAnswer> {
         let (sender, receiver) = oneshot::channel();
         self.own_upstream.insert(id.to_owned(), sender);
         receiver
     }
 
     /// Who expects this answer of the server.
-    pub(crate) fn expected_upstream(&mut self, key: &Key) -> Option<oneshot::Sender<Answer>> {
+    pub(crate) fn expected_upstream(&mut self, key: &Key) -> Option<oneshot::Sender<OwnAnswer>> {
         match key {
             Key::Text(text) => self.own_upstream.remove(text),
             _ => None,
@@ -226,14 +226,14 @@ impl Table {
     }
 
     /// Expects the answer to a question put to the client.
-    pub(crate) fn expect_client(&mut self, id: &str) -> oneshot::Receiver<Answer> {
+    pub(crate) fn expect_client(&mut self, id: &str) -> oneshot::Receiver<OwnAnswer> {
         let (sender, receiver) = oneshot::channel();
         self.own_client.insert(id.to_owned(), sender);
         receiver
     }
 
     /// Who expects this answer of the client.
-    pub(crate) fn expected_client(&mut self, key: &Key) -> Option<oneshot::Sender<Answer>> {
+    pub(crate) fn expected_client(&mut self, key: &Key) -> Option<oneshot::Sender<OwnAnswer>> {
         match key {
             Key::Text(text) => self.own_client.remove(text),
             _ => None,
@@ -297,45 +297,45 @@ mod tests {
 
     #[test]
     fn old_cancellations_are_forgotten_but_not_reused_ids() {
-        let mut table = Table::default();
-        let kind = Kind::ListTools;
-        table.open(key(-1), b"-1", kind.clone());
-        table.cancel(&key(-1));
-        table.close(&key(-1));
-        table.open(key(-1), b"-1", kind.clone());
+        let mut requests = OpenRequests::default();
+        let kind = RequestKind::ListTools;
+        requests.open(key(-1), b"-1", kind.clone());
+        requests.cancel(&key(-1));
+        requests.close(&key(-1));
+        requests.open(key(-1), b"-1", kind.clone());
         for number in 0..=MAX_CANCELLED as i128 {
-            table.open(key(number), b"0", kind.clone());
-            table.cancel(&key(number));
+            requests.open(key(number), b"0", kind.clone());
+            requests.cancel(&key(number));
         }
-        assert!(table.close(&key(0)).is_none());
-        assert!(table.close(&key(1)).is_some());
-        assert!(table.close(&key(-1)).is_some());
+        assert!(requests.close(&key(0)).is_none());
+        assert!(requests.close(&key(1)).is_some());
+        assert!(requests.close(&key(-1)).is_some());
     }
 
     #[test]
     fn a_task_of_two_tools_is_nobodys() {
-        let mut table = Table::default();
-        table.note_task("t", "a");
-        table.note_task("t", "a");
-        assert_eq!(table.task_tool("t"), Some("a"));
-        table.note_task("t", "b");
-        table.note_task("t", "a");
-        assert_eq!(table.task_tool("t"), None);
+        let mut requests = OpenRequests::default();
+        requests.note_task("t", "a");
+        requests.note_task("t", "a");
+        assert_eq!(requests.task_tool("t"), Some("a"));
+        requests.note_task("t", "b");
+        requests.note_task("t", "a");
+        assert_eq!(requests.task_tool("t"), None);
         for number in 0..MAX_TASKS {
-            table.note_task(&format!("n{number}"), "a");
+            requests.note_task(&format!("n{number}"), "a");
         }
-        assert!(table.tasks.len() <= MAX_TASKS);
+        assert!(requests.tasks.len() <= MAX_TASKS);
     }
 
     #[test]
     fn what_waits_is_bounded() {
-        let mut table = Table::default();
-        let large = table.wait(None, 2 * MAX_WAITING_BYTES).unwrap();
-        assert!(table.wait(None, 1).is_none());
-        table.decided(None, &large);
+        let mut requests = OpenRequests::default();
+        let large = requests.wait(None, 2 * MAX_WAITING_BYTES).unwrap();
+        assert!(requests.wait(None, 1).is_none());
+        requests.decided(None, &large);
         for _ in 0..MAX_WAITING {
-            assert!(table.wait(None, 1).is_some());
+            assert!(requests.wait(None, 1).is_some());
         }
-        assert!(table.wait(None, 1).is_none());
+        assert!(requests.wait(None, 1).is_none());
     }
 }

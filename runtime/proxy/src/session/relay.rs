@@ -5,7 +5,7 @@
 use crate::conversation::judge::Judge;
 use crate::session::mediator::Mediator;
 use crate::wire::outbox::Outbox;
-use crate::wire::stop::Stop;
+use crate::wire::shutdown::Shutdown;
 use std::future::Future;
 use std::io;
 use std::rc::Rc;
@@ -40,11 +40,11 @@ pub(crate) enum End<S> {
 
 /// What still has to be written to the client.
 #[derive(Debug)]
-pub(crate) struct Farewell {
+pub(crate) struct ClientDrain {
     drain: JoinHandle<io::Result<()>>,
 }
 
-impl Farewell {
+impl ClientDrain {
     /// Writes what is queued for the client and closes it, within `limit`.
     pub(crate) async fn say(self, client: &Outbox, limit: Duration) {
         client.finish();
@@ -60,8 +60,8 @@ impl Farewell {
 pub(crate) async fn conduct<J, CI, CO, SI, SO, F>(
     mediator: &Rc<Mediator<J>>,
     streams: Streams<CI, CO, SI, SO>,
-    stop: &mut Stop<F>,
-) -> (End<F::Output>, Farewell)
+    stop: &mut Shutdown<F>,
+) -> (End<F::Output>, ClientDrain)
 where
     J: Judge + 'static,
     CI: AsyncRead + Unpin + 'static,
@@ -104,5 +104,5 @@ where
     // What waits is answered now that it cannot be forwarded.
     let _ = timeout(Duration::from_millis(100), mediator.idle()).await;
     let drain = client_drain;
-    (end, Farewell { drain })
+    (end, ClientDrain { drain })
 }

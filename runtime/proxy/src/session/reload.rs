@@ -3,8 +3,8 @@
 //! Somebody else watches files and makes plans of them; here one takes the place of the
 //! other between two calls. What does not load changes nothing.
 
-use crate::conversation::gated::Session;
-use crate::session::context::Office;
+use crate::conversation::gated::GatedConversation;
+use crate::session::context::ConversationRecords;
 use bouncer_engine::tools::Lock;
 use bouncer_plan::Plan;
 use bouncer_system::log::{note, visible};
@@ -62,19 +62,23 @@ impl Watcher {
 /// Takes over changes as they come. `then` runs after each that took effect.
 pub(crate) async fn follow(
     mut changes: Changes,
-    session: Session,
-    office: Rc<Office>,
+    session: GatedConversation,
+    records: Rc<ConversationRecords>,
     then: impl Fn(),
 ) {
     while let Some(change) = changes.next().await {
-        if take(change, &session, &office) {
+        if take(change, &session, &records) {
             then();
         }
     }
 }
 
 /// Takes one change over; `true` if it took effect.
-pub(crate) fn take(change: Change, session: &Session, office: &Office) -> bool {
+pub(crate) fn take(
+    change: Change,
+    session: &GatedConversation,
+    records: &ConversationRecords,
+) -> bool {
     let (event, reason, more): (_, _, Vec<(&str, Value)>) = match change {
         Change::Plan(plan) => {
             let (before, now) = (session.plan_digest(), plan.short_digest());
@@ -83,12 +87,12 @@ pub(crate) fn take(change: Change, session: &Session, office: &Office) -> bool {
                 let why = "the new plan's tables contradict themselves; the one before goes on";
                 (false, why.to_owned(), Vec::new())
             } else {
-                office.audit.borrow_mut().set_plan(&now);
-                if let Some(desk) = &office.desk {
-                    desk.set_plan(digest);
+                records.audit.borrow_mut().set_plan(&now);
+                if let Some(approvals) = &records.approvals {
+                    approvals.set_plan(digest);
                 }
-                if let Some(place) = &office.place {
-                    place.board().set_plan(session.plan());
+                if let Some(status) = &records.status {
+                    status.gateway().set_plan(session.plan());
                 }
                 let why = format!("plan {now} judges from now on, in the place of {before}");
                 (true, why, vec![("before", before.into())])
@@ -106,16 +110,16 @@ pub(crate) fn take(change: Change, session: &Session, office: &Office) -> bool {
         ),
     };
     note(format_args!("{}", visible(&reason)));
-    if let Some(place) = office.place.as_ref().filter(|_| !event) {
-        place.board().set_failure(&reason);
+    if let Some(status) = records.status.as_ref().filter(|_| !event) {
+        status.gateway().set_failure(&reason);
     }
-    office.metrics.plan(&session.plan_digest());
-    office.metrics.reload(event);
+    records.metrics.plan(&session.plan_digest());
+    records.metrics.reload(event);
     let word = if event { "reloaded" } else { "reload_failed" };
-    let written = office.audit.borrow_mut().event(word, &reason, &more);
+    let written = records.audit.borrow_mut().event(word, &reason, &more);
     if let Err(error) = written {
         // No call goes out without a line of its own, and those name the plan.
-        office.metrics.audit_error();
+        records.metrics.audit_error();
         let error = error.to_string();
         note(format_args!(
             "the audit log cannot be written: {}",

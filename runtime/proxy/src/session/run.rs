@@ -1,17 +1,17 @@
 //! Runs the proxy between this process's standard streams and one server.
 
-use crate::approval::out_of_band::Desk;
-use crate::conversation::gated::Session;
+use crate::approval::out_of_band::Approvals;
+use crate::conversation::gated::GatedConversation;
 use crate::conversation::judge::Judge;
 use crate::conversation::settings::Settings;
-use crate::session::context::Office;
+use crate::session::context::ConversationRecords;
 use crate::session::mediator::Mediator;
 use crate::session::relay::{End, Streams, conduct};
 use crate::session::reload;
 use crate::session::reload::Changes;
 use crate::telemetry::metrics::Metrics;
-use crate::upstream::connection::{Endpoint, Reach};
-use crate::wire::stop::Stop;
+use crate::upstream::connection::{Endpoint, UpstreamConnector};
+use crate::wire::shutdown::Shutdown;
 use crate::wire::unix;
 use bouncer_audit::Audit;
 use bouncer_engine::gate::Gate;
@@ -32,7 +32,7 @@ pub struct Proxy {
     /// Where verdicts are logged.
     pub audit: Audit,
     /// Where humans approve out of band; without one, such calls are denied.
-    pub desk: Option<Desk>,
+    pub approvals: Option<Approvals>,
     /// The name that the policy knows the server by.
     pub server: Option<String>,
     /// How the server is reached.
@@ -64,20 +64,20 @@ impl Proxy {
         metrics.conversation(true);
         metrics.upstream_starts(self.server.as_deref().unwrap_or_default());
         metrics.upstream(self.server.as_deref().unwrap_or_default(), true);
-        let session = Session::new(self.gate, self.server.clone(), self.lock)
+        let session = GatedConversation::new(self.gate, self.server.clone(), self.lock)
             .observing(self.settings.observe);
         let (server, settings) = (self.server, self.settings);
         let observe = settings.observe;
-        let office = Office::counted(self.audit, self.desk, metrics, None);
-        let mediator = Mediator::new(session.clone(), Rc::clone(&office), server, settings);
+        let records = ConversationRecords::counted(self.audit, self.approvals, metrics, None);
+        let mediator = Mediator::new(session.clone(), Rc::clone(&records), server, settings);
         // Where nothing is blocked, nothing is hidden either.
-        mediator.hiding.on.set(!observe);
+        mediator.hidden_tools.on.set(!observe);
         let hang_up_ends = self.changes.is_none();
         let shown = Rc::clone(&mediator);
         let changed = move || shown.tools_may_differ();
         let follow = self
             .changes
-            .map(|changes| reload::follow(changes, session, office, changed));
+            .map(|changes| reload::follow(changes, session, records, changed));
         run_between(&mediator, &self.endpoint, hang_up_ends, follow)
     }
 }
@@ -108,8 +108,8 @@ async fn serve<J: Judge + 'static>(
     endpoint: &Endpoint,
     hang_up_ends: bool,
 ) -> io::Result<u8> {
-    let mut stop = Stop::new(unix::told_to_stop(hang_up_ends)?);
-    let link = Reach::new(endpoint.clone(), mediator.settings.max_message).connect()?;
+    let mut stop = Shutdown::new(unix::told_to_stop(hang_up_ends)?);
+    let link = UpstreamConnector::new(endpoint.clone(), mediator.settings.max_message).connect()?;
     let grace = mediator.settings.grace;
     let streams = Streams {
         client_in: unix::stdin(),
@@ -117,9 +117,9 @@ async fn serve<J: Judge + 'static>(
         server_in: link.input,
         server_out: link.output,
     };
-    let (end, farewell) = conduct(mediator, streams, &mut stop).await;
+    let (end, client_drain) = conduct(mediator, streams, &mut stop).await;
     let ended = link.far.end(grace, &mut stop).await;
-    farewell.say(&mediator.client, grace).await;
+    client_drain.say(&mediator.client, grace).await;
     Ok(match end {
         End::Client => 0,
         End::Server => ended.status.map_or_else(

@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Verdict, outcome, contract, server, tool.
 type Series = (&'static str, &'static str, &'static str, String, String);
 
-/// See the module. Clones count together.
+/// All counters of one process. Clones count together.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
     state: Arc<Mutex<State>>,

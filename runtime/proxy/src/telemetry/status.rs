@@ -18,12 +18,12 @@ use std::time::{Duration, Instant};
 const MAX_TOOLS: usize = 2000;
 /// Characters of a description that are shown.
 const MAX_DESCRIPTION: usize = 600;
-/// For how long after a conversation began, and after somebody looked, the board is kept up to date between events.
+/// For how long after a conversation began, and after somebody looked, the status is kept up to date between events.
 const WATCHED: Duration = Duration::from_secs(15);
 
-/// See the module. Clones share what they show.
+/// The plan in force, and every conversation's servers and tools. Clones share what they show.
 #[derive(Clone, Debug, Default)]
-pub struct Board {
+pub struct GatewayStatus {
     state: Arc<Mutex<State>>,
 }
 
@@ -55,7 +55,7 @@ struct ToolSeen {
     description: String,
 }
 
-impl Board {
+impl GatewayStatus {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -92,11 +92,11 @@ impl Board {
         serde_json::to_value(&state.conversations).unwrap_or_default()
     }
 
-    /// A place on the board for a conversation; it goes with the conversation.
+    /// Where one conversation shows its servers; what it shows goes with it.
     #[must_use]
-    pub fn place(&self, conversation: &str) -> Place {
-        Place {
-            board: self.clone(),
+    pub fn conversation(&self, conversation: &str) -> ConversationStatus {
+        ConversationStatus {
+            gateway: self.clone(),
             conversation: conversation.to_owned(),
             since: Instant::now(),
             shown: RefCell::default(),
@@ -106,8 +106,8 @@ impl Board {
 
 /// Where one conversation shows its servers.
 #[derive(Debug)]
-pub struct Place {
-    board: Board,
+pub struct ConversationStatus {
+    gateway: GatewayStatus,
     conversation: String,
     since: Instant,
     /// What is shown: what is the same is not made anew.
@@ -117,14 +117,14 @@ pub struct Place {
 /// A server's name, its state, and how its tools stand.
 pub(crate) type Standing = (String, &'static str, Vec<Surveyed>);
 
-impl Place {
-    pub(crate) const fn board(&self) -> &Board {
-        &self.board
+impl ConversationStatus {
+    pub(crate) const fn gateway(&self) -> &GatewayStatus {
+        &self.gateway
     }
 
     /// Whether somebody looks, or may soon.
     pub(crate) fn is_watched(&self) -> bool {
-        let looked = self.board.state().looked;
+        let looked = self.gateway.state().looked;
         self.since.elapsed() < WATCHED || looked.is_some_and(|looked| looked.elapsed() < WATCHED)
     }
 
@@ -147,14 +147,14 @@ impl Place {
             });
         let servers = servers.collect();
         let name = self.conversation.clone();
-        self.board.state().conversations.insert(name, servers);
+        self.gateway.state().conversations.insert(name, servers);
         *self.shown.borrow_mut() = standing;
     }
 }
 
-impl Drop for Place {
+impl Drop for ConversationStatus {
     fn drop(&mut self) {
-        let mut state = self.board.state();
+        let mut state = self.gateway.state();
         state.conversations.remove(&self.conversation);
     }
 }

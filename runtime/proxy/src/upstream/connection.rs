@@ -2,11 +2,13 @@
 //!
 //! Lines go in and lines come out; who is at the other end matters only when it ends.
 
-use crate::conversation::related::Questions;
-use crate::upstream::adapter::{Child, Ends, Manner, Order, Pace, interpret};
+use crate::conversation::related::RelatedRequests;
+use crate::upstream::adapter::{
+    Child, NegotiationOptions, NegotiationTimeouts, ServerStreams, VersionOrder, interpret,
+};
 use crate::upstream::http::{HttpServer, Remote};
 use crate::upstream::process::{Server, ServerCommand};
-use crate::wire::stop::Stop;
+use crate::wire::shutdown::Shutdown;
 use crate::wire::unix::{Input, Output};
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -27,31 +29,31 @@ pub enum Endpoint {
 
 /// How a server is reached, and what is known of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Reach {
+pub(crate) struct UpstreamConnector {
     endpoint: Endpoint,
     /// The longest message that is taken from it, in bytes.
     max_message: usize,
     /// Which version it is spoken to in first.
-    pub order: Order,
-    pub pace: Pace,
+    pub order: VersionOrder,
+    pub timeouts: NegotiationTimeouts,
     /// It speaks only older versions of the protocol, as far as is known.
     older: Rc<Cell<bool>>,
 }
 
-/// See the module.
-pub(crate) struct Link {
+/// A connection to one server: two streams of lines, and who is at the other end.
+pub(crate) struct UpstreamConnection {
     /// What it hears.
     pub input: Output,
     /// What it says.
     pub output: Input,
     /// Who it is.
-    pub far: Far,
+    pub far: UpstreamEnd,
     /// What its questions are about, where that is known.
-    pub questions: Questions,
+    pub questions: RelatedRequests,
 }
 
 /// The other end.
-pub(crate) enum Far {
+pub(crate) enum UpstreamEnd {
     /// A child of this process.
     Process(Child),
     /// A server somewhere else.
@@ -80,13 +82,13 @@ impl fmt::Display for Ended {
     }
 }
 
-impl Reach {
+impl UpstreamConnector {
     pub(crate) fn new(endpoint: Endpoint, max_message: usize) -> Self {
         Self {
             endpoint,
             max_message,
-            order: Order::default(),
-            pace: Pace::default(),
+            order: VersionOrder::default(),
+            timeouts: NegotiationTimeouts::default(),
             older: Rc::default(),
         }
     }
@@ -95,44 +97,44 @@ impl Reach {
     ///
     /// # Errors
     /// If a command cannot be started.
-    pub(crate) fn connect(&self) -> io::Result<Link> {
+    pub(crate) fn connect(&self) -> io::Result<UpstreamConnection> {
         let (ends, far) = match &self.endpoint {
             Endpoint::Command(command) => {
                 let (process, input, output) = Server::start(command)?;
                 let child: Child = Rc::new(RefCell::new(Some(process)));
-                let ends = Ends {
+                let ends = ServerStreams {
                     input: Box::pin(input),
                     output: Box::pin(output),
                     again: Some((command.clone(), Rc::clone(&child))),
                 };
-                (ends, Far::Process(child))
+                (ends, UpstreamEnd::Process(child))
             }
             Endpoint::Url(server) => {
                 let (remote, input, output) = Remote::connect(server, self.max_message);
-                let ends = Ends {
+                let ends = ServerStreams {
                     input,
                     output,
                     again: None,
                 };
-                (ends, Far::Remote(remote))
+                (ends, UpstreamEnd::Remote(remote))
             }
         };
-        if self.order == Order::NewerFirst && self.older.get() {
-            return Ok(Link {
+        if self.order == VersionOrder::NewerFirst && self.older.get() {
+            return Ok(UpstreamConnection {
                 input: ends.input,
                 output: ends.output,
                 far,
-                questions: Questions::default(),
+                questions: RelatedRequests::default(),
             });
         }
-        let manner = Manner {
+        let options = NegotiationOptions {
             order: self.order,
-            pace: self.pace,
+            timeouts: self.timeouts,
             max_message: self.max_message,
             older: Rc::clone(&self.older),
         };
-        let (input, output, questions) = interpret(ends, manner);
-        Ok(Link {
+        let (input, output, questions) = interpret(ends, options);
+        Ok(UpstreamConnection {
             input,
             output,
             far,
@@ -146,9 +148,9 @@ impl Reach {
     }
 }
 
-impl Far {
+impl UpstreamEnd {
     /// Waits for the other end to end by itself, then makes it; see [`Server::end`].
-    pub(crate) async fn end<F>(self, grace: Duration, stop: &mut Stop<F>) -> Ended
+    pub(crate) async fn end<F>(self, grace: Duration, stop: &mut Shutdown<F>) -> Ended
     where
         F: Future,
         F::Output: Copy,

@@ -1,13 +1,13 @@
 //! Connects to a server only to read its tools, for pinning them.
 
 use crate::Settings;
-use crate::upstream::connection::{Endpoint, Reach};
-use crate::upstream::own::OwnLine;
+use crate::upstream::connection::{Endpoint, UpstreamConnector};
+use crate::upstream::proxy_message::ProxyMessage;
 use crate::upstream::tools::{
     MAX_CURSOR, MAX_PAGES, MAX_TOOLS, read_tools, without_contradictions,
 };
 use crate::wire::line::{Line, LineReader};
-use crate::wire::stop::Stop;
+use crate::wire::shutdown::Shutdown;
 use crate::wire::unix::{Input, Output};
 use bouncer_engine::tools::ToolDefinition;
 use bouncer_mcp::frame::{FrameReader, is_blank};
@@ -58,7 +58,7 @@ pub fn inspect(endpoint: &Endpoint, limit: Duration) -> Result<Vec<ToolDefinitio
         .build()?;
     LocalSet::new().block_on(&runtime, async {
         let settings = Settings::default();
-        let link = Reach::new(endpoint.clone(), settings.max_message).connect()?;
+        let link = UpstreamConnector::new(endpoint.clone(), settings.max_message).connect()?;
         let mut dialogue = Dialogue {
             stdin: link.input,
             lines: LineReader::new(link.output, settings.max_message),
@@ -66,7 +66,7 @@ pub fn inspect(endpoint: &Endpoint, limit: Duration) -> Result<Vec<ToolDefinitio
         };
         let tools = timeout(limit, dialogue.tools()).await;
         drop(dialogue);
-        let mut never = Stop::new(std::future::pending::<()>());
+        let mut never = Shutdown::new(std::future::pending::<()>());
         link.far.end(settings.grace, &mut never).await;
         tools.map_err(|_| {
             InspectError::Protocol(format!(
@@ -87,14 +87,14 @@ impl Dialogue {
     async fn tools(&mut self) -> Result<Vec<ToolDefinition>, InspectError> {
         let prefix = random::unguessable();
         let id = format!("bouncer-{prefix}-0");
-        self.request(&OwnLine::initialize(&id), &id).await?;
-        self.say(&OwnLine::initialized()).await?;
+        self.request(&ProxyMessage::initialize(&id), &id).await?;
+        self.say(&ProxyMessage::initialized()).await?;
         let mut tools = Vec::new();
         let mut cursors = HashSet::new();
         let mut cursor: Option<String> = None;
         for page in 1..=MAX_PAGES {
             let id = format!("bouncer-{prefix}-{page}");
-            let line = OwnLine::list_tools(&id, cursor.as_deref(), None);
+            let line = ProxyMessage::list_tools(&id, cursor.as_deref(), None);
             let result = self.request(&line, &id).await?;
             tools.extend(read_tools(&result));
             if tools.len() > MAX_TOOLS {
@@ -113,14 +113,14 @@ impl Dialogue {
         Err(InspectError::Protocol(why))
     }
 
-    async fn say(&mut self, line: &OwnLine) -> io::Result<()> {
+    async fn say(&mut self, line: &ProxyMessage) -> io::Result<()> {
         self.stdin.write_all(line.bytes()).await?;
         self.stdin.write_all(b"\n").await?;
         self.stdin.flush().await
     }
 
     /// Sends a request and waits for its answer; everything else is let go.
-    async fn request(&mut self, line: &OwnLine, id: &str) -> Result<Value, InspectError> {
+    async fn request(&mut self, line: &ProxyMessage, id: &str) -> Result<Value, InspectError> {
         match self.say(line).await {
             // A server that does not read any more has ended, or is about to.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}

@@ -7,7 +7,7 @@ pub(crate) mod adapter;
 pub(crate) mod connection;
 pub(crate) mod http;
 pub(crate) mod inspect;
-pub(crate) mod own;
 pub(crate) mod process;
+pub(crate) mod proxy_message;
 pub(crate) mod tools;
 pub(crate) mod writer;

@@ -1,6 +1,6 @@
 //! The upstream server as a child process: how it is started and how it ends.
 
-use crate::wire::stop::Stop;
+use crate::wire::shutdown::Shutdown;
 use crate::wire::unix;
 use std::ffi::OsString;
 use std::future::Future;
@@ -60,7 +60,11 @@ impl Server {
     /// Waits for the server to end by itself, then asks it to, then makes it; `grace`
     /// is the time for each step, a sixteenth and then halves of it once told to stop. What it
     /// started is ended with it.
-    pub(crate) async fn end<F>(mut self, grace: Duration, stop: &mut Stop<F>) -> Option<ExitStatus>
+    pub(crate) async fn end<F>(
+        mut self,
+        grace: Duration,
+        stop: &mut Shutdown<F>,
+    ) -> Option<ExitStatus>
     where
         F: Future,
         F::Output: Copy,

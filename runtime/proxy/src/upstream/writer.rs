@@ -2,11 +2,11 @@
 //!
 //! Three doors, one for each kind of line: a judged call needs the gate's
 //! [`Permit`] (or its [`ObservedPass`], where the policy is only observed), other client traffic needs a [`PassThrough`] that only the classifier
-//! makes (and never for a call), and what the proxy itself says is an [`OwnLine`],
+//! makes (and never for a call), and what the proxy itself says is an [`ProxyMessage`],
 //! whose methods are fixed. A line that is none of these cannot be written.
 
 use crate::conversation::envelope::PassThrough;
-use crate::upstream::own::OwnLine;
+use crate::upstream::proxy_message::ProxyMessage;
 use crate::wire::outbox::Outbox;
 use bouncer_engine::gate::{ObservedPass, Permit};
 use std::io;
@@ -46,7 +46,7 @@ impl Upstream {
     }
 
     /// Queues what the proxy itself says.
-    pub(crate) fn say(&self, line: &OwnLine) {
+    pub(crate) fn say(&self, line: &ProxyMessage) {
         self.outbox.push(line.bytes());
     }
 

@@ -5,6 +5,6 @@
 
 pub(crate) mod line;
 pub(crate) mod outbox;
-pub(crate) mod stop;
+pub(crate) mod shutdown;
 #[cfg(unix)]
 pub(crate) mod unix;

@@ -1,7 +1,7 @@
 //! Servers that hang, die and come back.
 
-use crate::gateway::tests::rig::{answer, call, introduce, list, patience, with};
-use crate::gateway::timeouts::Patience;
+use crate::gateway::tests::rig::{answer, call, introduce, list, timeouts, with};
+use crate::gateway::timeouts::Timeouts;
 use serde_json::json;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -11,11 +11,11 @@ const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_cha
 #[test]
 fn a_server_that_hangs_holds_nobody_up() {
     // Whoever waited for its start would get nothing before the test gives up.
-    let patience = Patience {
+    let timeouts = Timeouts {
         start: Duration::from_secs(60),
-        ..patience()
+        ..timeouts()
     };
-    with(&["hung", "well"], patience, async |rig| {
+    with(&["hung", "well"], timeouts, async |rig| {
         let _silent = rig.servers[0].accept().await;
         rig.hello().await;
         let mut well = rig.servers[1].accept().await;
@@ -40,7 +40,7 @@ fn a_server_that_hangs_holds_nobody_up() {
 
 #[test]
 fn a_server_that_dies_comes_back() {
-    with(&["a", "b"], patience(), async |rig| {
+    with(&["a", "b"], timeouts(), async |rig| {
         let tools = json!({"tools": {}});
         let servers = [
             (tools.clone(), &["allow"][..]),
@@ -96,7 +96,7 @@ fn a_server_that_dies_comes_back() {
 
 #[test]
 fn a_server_that_answers_garbage_is_started_again() {
-    with(&["a"], patience(), async |rig| {
+    with(&["a"], timeouts(), async |rig| {
         rig.hello().await;
         for version in ["1999-01-01", "2025-11-25"] {
             let mut peer = rig.servers[0].accept().await;
@@ -114,7 +114,7 @@ fn a_server_that_answers_garbage_is_started_again() {
 
 #[test]
 fn changed_tools_are_shown_once_they_are_known() {
-    with(&["x", "x__y"], patience(), async |rig| {
+    with(&["x", "x__y"], timeouts(), async |rig| {
         let tools = json!({"tools": {"listChanged": true}});
         let servers = [(tools.clone(), &["a"][..]), (tools.clone(), &["allow"][..])];
         let mut peers = rig.start(&servers).await;
@@ -138,7 +138,7 @@ fn changed_tools_are_shown_once_they_are_known() {
 
 #[test]
 fn the_end_of_the_client_ends_all() {
-    with(&["a", "b"], patience(), async |rig| {
+    with(&["a", "b"], timeouts(), async |rig| {
         let _hung = rig.servers[0].accept().await;
         rig.hello().await;
         let mut peer = rig.servers[1].accept().await;
@@ -153,7 +153,7 @@ fn the_end_of_the_client_ends_all() {
 
 #[test]
 fn a_signal_ends_all() {
-    with(&["a"], patience(), async |rig| {
+    with(&["a"], timeouts(), async |rig| {
         let mut peers = rig.start(&[(json!({"tools": {}}), &["allow"][..])]).await;
         rig.client.send(&call("1", "a__allow", "{}")).await;
         peers[0].json().await;

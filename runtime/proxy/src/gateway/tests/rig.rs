@@ -1,13 +1,13 @@
 //! A client and several servers, in the hands of a test.
 
-use crate::gateway::backend::Connector;
-use crate::gateway::router::Front;
+use crate::gateway::backend::Connect;
+use crate::gateway::router::Router;
 use crate::gateway::run::serve;
-use crate::gateway::timeouts::Patience;
-use crate::session::context::Office;
+use crate::gateway::timeouts::Timeouts;
+use crate::session::context::ConversationRecords;
 pub(super) use crate::session::tests::rig::{Peer, call};
 use crate::session::tests::rig::{Script, Told, quick};
-use crate::upstream::connection::{Far, Link};
+use crate::upstream::connection::{UpstreamConnection, UpstreamEnd};
 use bouncer_audit::Audit;
 use serde_json::{Value, json};
 use std::cell::Cell;
@@ -26,18 +26,18 @@ struct Wire {
     broken: Rc<Cell<bool>>,
 }
 
-impl Connector for Wire {
-    fn connect(&self) -> io::Result<Link> {
+impl Connect for Wire {
+    fn connect(&self) -> io::Result<UpstreamConnection> {
         if self.broken.get() {
             return Err(io::Error::other("broken"));
         }
         let (near, far) = duplex(1 << 16);
         let _ = self.ends.send(Peer::new(far));
         let (output, input) = split(near);
-        Ok(Link {
+        Ok(UpstreamConnection {
             input: Box::pin(input),
             output: Box::pin(output),
-            far: Far::Nobody,
+            far: UpstreamEnd::Nobody,
             questions: Default::default(),
         })
     }
@@ -70,8 +70,8 @@ pub(super) struct Rig {
     _directory: tempfile::TempDir,
 }
 
-pub(super) fn patience() -> Patience {
-    Patience {
+pub(super) fn timeouts() -> Timeouts {
+    Timeouts {
         hello: Duration::from_millis(150),
         lists: Duration::from_millis(300),
         start: Duration::from_secs(2),
@@ -82,22 +82,23 @@ pub(super) fn patience() -> Patience {
 }
 
 impl Rig {
-    fn new(names: &[&str], patience: Patience) -> Self {
+    fn new(names: &[&str], timeouts: Timeouts) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let audit = directory.path().join("audit.jsonl");
-        let office = Office::new(Audit::open(&audit, "conversation", "plan").unwrap(), None);
+        let records =
+            ConversationRecords::new(Audit::open(&audit, "conversation", "plan").unwrap(), None);
         let told = Told::default();
-        let seats = {
+        let judges = {
             let told = Rc::clone(&told);
             Box::new(move |_: &str| Script::telling(&told))
         };
-        let front = Front::new(
+        let router = Router::new(
             Script::telling(&told),
-            seats,
-            office,
+            judges,
+            records,
             names.iter().map(|&name| name.to_owned()),
             quick(),
-            patience,
+            timeouts,
         );
         let (mut servers, mut wires) = (Vec::new(), Vec::new());
         for _ in names {
@@ -106,7 +107,7 @@ impl Rig {
             wires.push(Box::new(Wire {
                 ends: sender,
                 broken: Rc::clone(&broken),
-            }) as Box<dyn Connector>);
+            }) as Box<dyn Connect>);
             servers.push(Server { ends, broken });
         }
         let (client, client_side) = duplex(1 << 16);
@@ -119,7 +120,7 @@ impl Rig {
                     Err(_) => std::future::pending().await,
                 }
             };
-            serve(&front, wires.into_iter(), client_in, client_out, told).await
+            serve(&router, wires.into_iter(), client_in, client_out, told).await
         });
         Self {
             client: Peer::new(client),
@@ -228,13 +229,13 @@ pub(super) async fn answer(peer: &mut Peer, request: &Value, result: &Value) {
 }
 
 /// Runs a test with servers of these names.
-pub(super) fn with(names: &[&str], patience: Patience, test: impl AsyncFnOnce(&mut Rig)) {
+pub(super) fn with(names: &[&str], timeouts: Timeouts, test: impl AsyncFnOnce(&mut Rig)) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
         .unwrap();
     LocalSet::new().block_on(&runtime, async {
-        let mut rig = Rig::new(names, patience);
+        let mut rig = Rig::new(names, timeouts);
         test(&mut rig).await;
     });
 }

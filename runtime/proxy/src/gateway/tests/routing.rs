@@ -1,6 +1,6 @@
 //! What goes to which server, and what comes back under which id.
 
-use crate::gateway::tests::rig::{answer, call, introduce, list, patience, with};
+use crate::gateway::tests::rig::{answer, call, introduce, list, timeouts, with};
 use serde_json::{Value, json};
 
 fn tools_only() -> Value {
@@ -9,7 +9,7 @@ fn tools_only() -> Value {
 
 #[test]
 fn all_tools_have_their_servers_name() {
-    with(&["a", "b"], patience(), async |rig| {
+    with(&["a", "b"], timeouts(), async |rig| {
         rig.hello().await;
         let mut peers = Vec::new();
         for server in &mut rig.servers {
@@ -43,7 +43,7 @@ fn all_tools_have_their_servers_name() {
 
 #[test]
 fn a_call_keeps_its_bytes_and_its_id() {
-    with(&["a", "b"], patience(), async |rig| {
+    with(&["a", "b"], timeouts(), async |rig| {
         let servers = [
             (tools_only(), &["allow"][..]),
             (tools_only(), &["allow"][..]),
@@ -130,7 +130,7 @@ fn a_call_keeps_its_bytes_and_its_id() {
 
 #[test]
 fn denials_and_unknown_tools_are_answered_and_logged() {
-    with(&["a", "b"], patience(), async |rig| {
+    with(&["a", "b"], timeouts(), async |rig| {
         let servers = [(tools_only(), &["deny"][..]), (tools_only(), &[][..])];
         let mut peers = rig.start(&servers).await;
         for (id, tool) in [
@@ -173,7 +173,7 @@ fn denials_and_unknown_tools_are_answered_and_logged() {
 
 #[test]
 fn requests_of_servers_do_not_mix() {
-    with(&["a", "b"], patience(), async |rig| {
+    with(&["a", "b"], timeouts(), async |rig| {
         let servers = [(tools_only(), &[][..]), (tools_only(), &[][..])];
         let mut peers = rig.start(&servers).await;
         let request = r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"_meta":{"progressToken":"t"},"x":1}}"#;
@@ -215,7 +215,7 @@ fn requests_of_servers_do_not_mix() {
 
 #[test]
 fn cancellations_reach_the_server_that_works() {
-    with(&["a", "b"], patience(), async |rig| {
+    with(&["a", "b"], timeouts(), async |rig| {
         let servers = [(tools_only(), &[][..]), (tools_only(), &["allow"][..])];
         let mut peers = rig.start(&servers).await;
         rig.client.send(&call("\"x\"", "b__allow", "{}")).await;
@@ -234,7 +234,7 @@ fn cancellations_reach_the_server_that_works() {
 
 #[test]
 fn resources_and_prompts_find_their_servers() {
-    with(&["a", "b"], patience(), async |rig| {
+    with(&["a", "b"], timeouts(), async |rig| {
         let all = json!({"resources": {}, "prompts": {}, "completions": {}, "logging": {}});
         let mut peers = rig
             .start(&[(json!({}), &[][..]), (json!({}), &[][..])])

@@ -1,4 +1,4 @@
-use crate::gateway::tests::rig::{Peer, Rig, answer, patience, with};
+use crate::gateway::tests::rig::{Peer, Rig, answer, timeouts, with};
 use serde_json::{Value, json};
 
 const RELATED: &str = "io.modelcontextprotocol/related-task";
@@ -9,7 +9,7 @@ fn able() -> Value {
 
 /// Two servers that take calls as tasks, and a client that speaks the version with tasks.
 fn with_tasks(test: impl AsyncFnOnce(&mut Rig, Vec<Peer>)) {
-    with(&["a", "b"], patience(), async |rig| {
+    with(&["a", "b"], timeouts(), async |rig| {
         rig.version = "2025-11-25";
         let tools = &["allow", "deny", "allow_other"][..];
         let peers = rig.start(&[(able(), tools), (able(), tools)]).await;
@@ -170,7 +170,7 @@ fn only_tasks_of_the_conversation_are_asked_about() {
 
 #[test]
 fn calls_that_want_a_task_are_judged_and_need_one_who_takes_them() {
-    with(&["a", "b"], patience(), async |rig| {
+    with(&["a", "b"], timeouts(), async |rig| {
         rig.version = "2025-11-25";
         let plain = json!({"tools": {}});
         let tools = &["allow", "deny"][..];
@@ -210,7 +210,7 @@ fn calls_that_want_a_task_are_judged_and_need_one_who_takes_them() {
 
 #[test]
 fn earlier_versions_have_no_tasks() {
-    with(&["a"], patience(), async |rig| {
+    with(&["a"], timeouts(), async |rig| {
         let mut peers = rig.start(&[(able(), &["allow"][..])]).await;
         let capabilities = &rig.introduction["result"]["capabilities"];
         assert_eq!(capabilities.get("tasks"), None);

@@ -5,7 +5,7 @@
 //! else than who reads the body.
 
 use crate::http::guard::only;
-use crate::upstream::http::{Repeats, decoded};
+use crate::upstream::http::{MirroredHeaders, decoded};
 use bouncer_mcp::frame::{FrameReader, text};
 use bouncer_mcp::jsonrpc::INVALID_PARAMS;
 use bouncer_mcp::version::{
@@ -35,9 +35,9 @@ const LEVELS: [&str; 8] = [
     "emergency",
 ];
 
-/// See the module.
+/// What a request says of itself, once headers and body agree.
 #[derive(Debug)]
-pub(in super::super) struct Facts {
+pub(in super::super) struct RequestMeta {
     pub method: String,
     /// Of the client.
     pub capabilities: Value,
@@ -50,14 +50,14 @@ pub(in super::super) struct Facts {
 
 /// Why a request is turned away: the code, what to say, and the version that was asked
 /// for, if that is why.
-pub(in super::super) struct Wrong {
+pub(in super::super) struct MetaError {
     pub code: i32,
     pub why: String,
     pub version: Option<String>,
 }
 
-fn wrong<T>(code: i32, why: impl Into<String>) -> Result<T, Wrong> {
-    Err(Wrong {
+fn wrong<T>(code: i32, why: impl Into<String>) -> Result<T, MetaError> {
+    Err(MetaError {
         code,
         why: why.into(),
         version: None,
@@ -72,15 +72,15 @@ pub(in super::super) fn version(frames: &mut FrameReader, line: &[u8]) -> Option
     text(version?)
 }
 
-impl Facts {
+impl RequestMeta {
     /// Reads them; `line` holds a request of that method.
     pub(in super::super) fn read(
         frames: &mut FrameReader,
         headers: &HeaderMap,
         method: &str,
         params: Option<&[u8]>,
-    ) -> Result<Self, Wrong> {
-        let unread = |why: String| Wrong {
+    ) -> Result<Self, MetaError> {
+        let unread = |why: String| MetaError {
             code: INVALID_PARAMS,
             why,
             version: None,
@@ -109,7 +109,7 @@ impl Facts {
         }
         agree(headers, &VERSION, version.as_deref(), false)?;
         if version.as_deref() != Some(MODERN) {
-            return Err(Wrong {
+            return Err(MetaError {
                 code: UNSUPPORTED_VERSION,
                 why: "that version of the protocol is not spoken here".to_owned(),
                 version,
@@ -201,23 +201,23 @@ impl Facts {
 }
 
 /// Holds the headers of a call against its arguments, as far as its tool is known.
-pub(in super::super) fn repeats_agree(
-    repeats: &Repeats,
+pub(in super::super) fn mirrored_headers_agree(
+    mirrored: &MirroredHeaders,
     headers: &HeaderMap,
     name: Option<&[u8]>,
     arguments: Option<&[u8]>,
-) -> Result<(), Wrong> {
+) -> Result<(), MetaError> {
     let tool = name.and_then(text).unwrap_or_default();
     let arguments: Option<Value> = match arguments.map(serde_json::from_slice) {
         None => None,
         Some(Ok(arguments)) => Some(arguments),
-        Some(Err(_)) if !repeats.has(&tool) => return Ok(()),
+        Some(Err(_)) if !mirrored.has(&tool) => return Ok(()),
         Some(Err(_)) => {
             let why = "the arguments cannot be held against their headers";
             return wrong(HEADER_MISMATCH, why);
         }
     };
-    let checked = repeats.check(&tool, &arguments.unwrap_or_default(), headers);
+    let checked = mirrored.check(&tool, &arguments.unwrap_or_default(), headers);
     checked.or_else(|name| {
         let why = format!("the header `{name}` does not agree with the arguments");
         wrong(HEADER_MISMATCH, why)
@@ -230,7 +230,7 @@ fn agree(
     name: &HeaderName,
     body: Option<&str>,
     encoded: bool,
-) -> Result<(), Wrong> {
+) -> Result<(), MetaError> {
     let Some(header) = only(headers, name) else {
         return wrong(
             HEADER_MISMATCH,
@@ -258,14 +258,18 @@ mod tests {
     use super::*;
     use hyper::header::HeaderValue;
 
-    fn read(pairs: &[(&'static str, &str)], method: &str, params: &str) -> Result<Facts, i32> {
+    fn read(
+        pairs: &[(&'static str, &str)],
+        method: &str,
+        params: &str,
+    ) -> Result<RequestMeta, i32> {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
             let value = HeaderValue::from_str(value).unwrap();
             headers.append(HeaderName::from_static(name), value);
         }
         let mut frames = FrameReader::new(1 << 20);
-        Facts::read(&mut frames, &headers, method, Some(params.as_bytes()))
+        RequestMeta::read(&mut frames, &headers, method, Some(params.as_bytes()))
             .map_err(|wrong| wrong.code)
     }
 

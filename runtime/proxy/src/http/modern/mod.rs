@@ -8,9 +8,11 @@ mod meta;
 mod results;
 mod rounds;
 
-pub(super) use crate::http::modern::meta::{Facts, Wrong, repeats_agree, version};
+pub(super) use crate::http::modern::meta::{
+    MetaError, RequestMeta, mirrored_headers_agree, version,
+};
 pub(super) use crate::http::modern::results::discovered;
-pub(super) use crate::http::modern::rounds::{Again, Modern, Refusal};
+pub(super) use crate::http::modern::rounds::{RetryOutcome, RetryRefused, RoundTrips};
 
 use bouncer_mcp::frame::FrameReader;
 use bouncer_mcp::params::{meta, progress_token};

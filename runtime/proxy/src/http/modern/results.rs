@@ -1,6 +1,6 @@
 //! What results of the protocol without sessions have that earlier ones do not.
 
-use crate::http::modern::meta::Facts;
+use crate::http::modern::meta::RequestMeta;
 use bouncer_mcp::frame::{FrameReader, text};
 use bouncer_mcp::jsonrpc;
 use bouncer_mcp::splice::splice;
@@ -12,7 +12,7 @@ pub(super) fn answer(
     frames: &mut FrameReader,
     line: &[u8],
     id: &[u8],
-    facts: &Facts,
+    request_meta: &RequestMeta,
     takes_task: bool,
 ) -> Option<Vec<u8>> {
     let frame = frames.read(line).ok()?;
@@ -32,7 +32,7 @@ pub(super) fn answer(
         return Some(jsonrpc::error(id, jsonrpc::INTERNAL_ERROR, why, None));
     }
     let mut edits = vec![(raw_id, id.to_vec())];
-    if facts.is_cacheable() {
+    if request_meta.is_cacheable() {
         // What is kept elsewhere, and taken for another conversation, would not be recorded
         // there.
         let kept = frames.members(result, ["ttlMs", "cacheScope"]);
@@ -41,7 +41,7 @@ pub(super) fn answer(
         edits.extend(scope.map(|raw| (raw, br#""private""#.to_vec())));
     }
     if result.starts_with(b"{") {
-        let added = additions(frames, result, facts)?;
+        let added = additions(frames, result, request_meta)?;
         let (brace, _) = result.split_at(1);
         edits.push((brace, added));
     }
@@ -49,7 +49,11 @@ pub(super) fn answer(
 }
 
 /// The beginning of a result, with what it lacks.
-fn additions(frames: &mut FrameReader, result: &[u8], facts: &Facts) -> Option<Vec<u8>> {
+fn additions(
+    frames: &mut FrameReader,
+    result: &[u8],
+    request_meta: &RequestMeta,
+) -> Option<Vec<u8>> {
     let [kind, ttl, scope, meta] = frames
         .members(result, ["resultType", "ttlMs", "cacheScope", "_meta"])
         .ok()?;
@@ -57,10 +61,10 @@ fn additions(frames: &mut FrameReader, result: &[u8], facts: &Facts) -> Option<V
     if kind.is_none() {
         members.push(r#""resultType":"complete""#.to_owned());
     }
-    if facts.is_cacheable() && ttl.is_none() {
+    if request_meta.is_cacheable() && ttl.is_none() {
         members.push(r#""ttlMs":0"#.to_owned());
     }
-    if facts.is_cacheable() && scope.is_none() {
+    if request_meta.is_cacheable() && scope.is_none() {
         members.push(r#""cacheScope":"private""#.to_owned());
     }
     if meta.is_none() {
@@ -128,7 +132,7 @@ mod tests {
 
     #[test]
     fn results_get_what_they_lack_and_nothing_else_changes() {
-        let facts = |method: &str| Facts {
+        let request_meta = |method: &str| RequestMeta {
             method: method.to_owned(),
             capabilities: json!({}),
             client: None,
@@ -138,8 +142,15 @@ mod tests {
         let mut frames = FrameReader::new(1 << 20);
         let mut given = |line: &str, method: &str| -> Value {
             let tasks = method == "tasks";
-            let facts = facts(method);
-            let line = answer(&mut frames, line.as_bytes(), b"\"mine\"", &facts, tasks).unwrap();
+            let request_meta = request_meta(method);
+            let line = answer(
+                &mut frames,
+                line.as_bytes(),
+                b"\"mine\"",
+                &request_meta,
+                tasks,
+            )
+            .unwrap();
             serde_json::from_slice(&line).unwrap()
         };
         let call = given(

@@ -4,13 +4,13 @@
 //! the client is given is a secret name for it, good for one reply by the same principal
 //! to the same request, and not for long.
 
-use crate::gateway::router::{About, Abouts};
-use crate::http::modern::meta::Facts;
+use crate::gateway::router::{QuestionOrigin, QuestionOrigins};
+use crate::http::modern::meta::RequestMeta;
 use crate::http::modern::results;
 use crate::http::stream;
 use crate::http::stream::Channel;
 use crate::http::stream::{Receiver, Sender};
-use crate::upstream::http::Repeats;
+use crate::upstream::http::MirroredHeaders;
 use bouncer_mcp::frame::{Frame, FrameReader, text};
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc;
@@ -40,7 +40,7 @@ struct Open {
     /// How the client spelled its id, and its progress token.
     id: Vec<u8>,
     token: Option<Vec<u8>>,
-    facts: Rc<Facts>,
+    request_meta: Rc<RequestMeta>,
     /// Its client said that it takes a task for an answer; when it was first made.
     takes_task: bool,
     digest: [u8; 32],
@@ -51,7 +51,7 @@ struct Open {
 /// A request whose client is asked something.
 struct Parked {
     key: Key,
-    questions: Vec<Question>,
+    questions: Vec<InputRequest>,
     /// The answer, if it came first.
     answer: Option<Vec<u8>>,
 }
@@ -64,8 +64,9 @@ struct Subscription {
     resources: Vec<String>,
 }
 
-/// See the module.
-pub(in super::super) struct Modern {
+/// The requests of one conversation without sessions: those under way, and those whose client
+/// was asked for something.
+pub(in super::super) struct RoundTrips {
     count: Cell<u64>,
     open: RefCell<HashMap<Key, Open>>,
     parked: RefCell<HashMap<String, Parked>>,
@@ -74,20 +75,20 @@ pub(in super::super) struct Modern {
     /// What the gateway said of itself.
     pub introduction: OnceCell<Value>,
     /// How long a client has to reply.
-    patience: Duration,
+    timeouts: Duration,
     /// What questions are about, where that is known.
-    abouts: Abouts,
+    origins: QuestionOrigins,
     /// What calls have to say in headers, as far as the client has listed tools.
-    pub repeats: RefCell<Repeats>,
+    pub mirrored: RefCell<MirroredHeaders>,
     /// Questions that were asked together, until all have come.
-    gathered: RefCell<HashMap<Key, Vec<Question>>>,
+    gathered: RefCell<HashMap<Key, Vec<InputRequest>>>,
 }
 
 /// What is asked: the name, how the asker spelled its id, and the request.
-type Question = (String, Vec<u8>, Value);
+type InputRequest = (String, Vec<u8>, Value);
 
 /// What a reply leads to.
-pub(in super::super) enum Again {
+pub(in super::super) enum RetryOutcome {
     /// The request goes on.
     Waits(Receiver),
     /// This comes back at once.
@@ -95,7 +96,7 @@ pub(in super::super) enum Again {
 }
 
 /// Why a reply is not taken.
-pub(in super::super) struct Refusal(pub &'static str);
+pub(in super::super) struct RetryRefused(pub &'static str);
 
 /// What is asked for by name in a filter, and the notification that it stands for.
 const KINDS: [(&str, &str); 3] = [
@@ -107,8 +108,8 @@ const KINDS: [(&str, &str); 3] = [
     ),
 ];
 
-impl Modern {
-    pub(in super::super) fn new(patience: Duration) -> Self {
+impl RoundTrips {
+    pub(in super::super) fn new(timeouts: Duration) -> Self {
         Self {
             count: Cell::new(0),
             open: RefCell::default(),
@@ -116,17 +117,17 @@ impl Modern {
             subscriptions: RefCell::default(),
             level: RefCell::default(),
             introduction: OnceCell::new(),
-            patience: patience + LATE,
-            abouts: Abouts::default(),
-            repeats: RefCell::default(),
+            timeouts: timeouts + LATE,
+            origins: QuestionOrigins::default(),
+            mirrored: RefCell::default(),
             gathered: RefCell::default(),
         }
     }
 
     /// The same, with what is known of the questions that come.
-    pub(in super::super) fn told_by(self, abouts: &Abouts) -> Self {
+    pub(in super::super) fn told_by(self, origins: &QuestionOrigins) -> Self {
         Self {
-            abouts: Rc::clone(abouts),
+            origins: Rc::clone(origins),
             ..self
         }
     }
@@ -160,13 +161,13 @@ impl Modern {
         true
     }
 
-    /// Opens a request under `inner`, one of [`Modern::next_id`].
+    /// Opens a request under `inner`, one of [`RoundTrips::next_id`].
     pub(in super::super) fn begin(
         self: &Rc<Self>,
         channel: &Rc<Channel>,
         inner: &str,
         (id, token): (&[u8], Option<&[u8]>),
-        facts: Facts,
+        request_meta: RequestMeta,
         digest: [u8; 32],
     ) -> Receiver {
         let key = Key::Text(inner.to_owned());
@@ -176,8 +177,8 @@ impl Modern {
             state: None,
             id: id.to_vec(),
             token: token.map(<[u8]>::to_vec),
-            takes_task: facts.takes_task(),
-            facts: Rc::new(facts),
+            takes_task: request_meta.takes_task(),
+            request_meta: Rc::new(request_meta),
             digest,
             number: self.count.get(),
         };
@@ -187,12 +188,12 @@ impl Modern {
 
     /// A client that hangs up takes its request back.
     fn watched(self: &Rc<Self>, channel: &Rc<Channel>, key: Key, receiver: Receiver) -> Receiver {
-        let (modern, channel) = (Rc::clone(self), Rc::downgrade(channel));
+        let (rounds, channel) = (Rc::clone(self), Rc::downgrade(channel));
         receiver.when_left(move || {
-            if modern.open.borrow_mut().remove(&key).is_none() {
+            if rounds.open.borrow_mut().remove(&key).is_none() {
                 return;
             }
-            modern.gathered.borrow_mut().remove(&key);
+            rounds.gathered.borrow_mut().remove(&key);
             if let (Some(channel), Key::Text(inner)) = (channel.upgrade(), key) {
                 let line = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
                     "params": {"requestId": inner, "reason": "the client hung up"}});
@@ -208,12 +209,12 @@ impl Modern {
         state: &str,
         responses: &Map<String, Value>,
         (id, token): (&[u8], Option<&[u8]>),
-        facts: Facts,
+        request_meta: RequestMeta,
         digest: [u8; 32],
-    ) -> Result<Again, Refusal> {
+    ) -> Result<RetryOutcome, RetryRefused> {
         // Whatever comes of it, the state has been used.
         let parked = self.parked.borrow_mut().remove(state);
-        let parked = parked.ok_or(Refusal(
+        let parked = parked.ok_or(RetryRefused(
             "the `requestState` is not known: it was used already, is too old, or belongs to another conversation; make the request without it",
         ))?;
         let mut opened = self.open.borrow_mut();
@@ -221,7 +222,7 @@ impl Modern {
             Some(open) if open.digest == digest => {
                 open.id = id.to_vec();
                 open.token = token.map(<[u8]>::to_vec);
-                open.facts = Rc::new(facts);
+                open.request_meta = Rc::new(request_meta);
                 open.state = None;
                 true
             }
@@ -232,7 +233,7 @@ impl Modern {
         drop(opened);
         if !same {
             decline(channel, &parked.questions);
-            return Err(Refusal(
+            return Err(RetryRefused(
                 "the `requestState` belongs to another request: make that one again, without it",
             ));
         }
@@ -250,19 +251,21 @@ impl Modern {
         }
         if let Some(answer) = parked.answer {
             decline(channel, &left);
-            return Ok(Again::Now(answer));
+            return Ok(RetryOutcome::Now(answer));
         }
         if !left.is_empty() {
             let line = self.park(channel, parked.key, left);
             return line
-                .map(Again::Now)
-                .ok_or(Refusal("too many requests wait for a reply"));
+                .map(RetryOutcome::Now)
+                .ok_or(RetryRefused("too many requests wait for a reply"));
         }
         let (sender, receiver) = stream::channel(&channel.queued);
         if let Some(open) = self.open.borrow_mut().get_mut(&parked.key) {
             open.sender = Some(sender);
         }
-        Ok(Again::Waits(self.watched(channel, parked.key, receiver)))
+        Ok(RetryOutcome::Waits(
+            self.watched(channel, parked.key, receiver),
+        ))
     }
 
     /// Lets a request wait for a reply; gives the answer that asks for it. `None`: there
@@ -271,7 +274,7 @@ impl Modern {
         self: &Rc<Self>,
         channel: &Rc<Channel>,
         key: Key,
-        questions: Vec<Question>,
+        questions: Vec<InputRequest>,
     ) -> Option<Vec<u8>> {
         let state = random::secret().ok();
         let state = state.filter(|_| self.parked.borrow().len() < MAX_PARKED);
@@ -295,12 +298,12 @@ impl Modern {
             answer: None,
         };
         self.parked.borrow_mut().insert(state.clone(), parked);
-        let (modern, channel) = (Rc::clone(self), Rc::downgrade(channel));
+        let (rounds, channel) = (Rc::clone(self), Rc::downgrade(channel));
         tokio::task::spawn_local(async move {
-            sleep(modern.patience).await;
-            let parked = modern.parked.borrow_mut().remove(&state);
+            sleep(rounds.timeouts).await;
+            let parked = rounds.parked.borrow_mut().remove(&state);
             if let (Some(parked), Some(channel)) = (parked, channel.upgrade()) {
-                modern.open.borrow_mut().remove(&parked.key);
+                rounds.open.borrow_mut().remove(&parked.key);
                 decline(&channel, &parked.questions);
             }
         });
@@ -394,14 +397,15 @@ impl Modern {
         let Some(open) = self.open.borrow_mut().remove(key) else {
             return;
         };
-        let Some(answer) = results::answer(frames, line, &open.id, &open.facts, open.takes_task)
+        let Some(answer) =
+            results::answer(frames, line, &open.id, &open.request_meta, open.takes_task)
         else {
             return;
         };
-        if open.facts.method == "tools/list"
+        if open.request_meta.method == "tools/list"
             && let Some(result) = frames.read(&answer).ok().and_then(|frame| frame.result())
         {
-            self.repeats.borrow_mut().note(result);
+            self.mirrored.borrow_mut().note(result);
         }
         if let Some(sender) = open.sender {
             sender.send(answer, true);
@@ -430,7 +434,7 @@ impl Modern {
         if let (Some(params), Some(request)) = (params, request.as_object_mut()) {
             request.insert("params".to_owned(), params);
         }
-        let about = Key::number(asker).and_then(|number| self.abouts.borrow_mut().remove(&number));
+        let about = Key::number(asker).and_then(|number| self.origins.borrow_mut().remove(&number));
         if let Some(about) = about {
             return self.on_related(channel, method, about, (asker.to_vec(), request));
         }
@@ -438,7 +442,7 @@ impl Modern {
         let newest = |waits: bool| {
             let open = self.open.borrow();
             let fits = |open: &&Open| {
-                open.facts.answers(method)
+                open.request_meta.answers(method)
                     && match &open.sender {
                         Some(sender) => waits && sender.is_open(),
                         None => !waits,
@@ -480,13 +484,15 @@ impl Modern {
         self: &Rc<Self>,
         channel: &Rc<Channel>,
         method: &str,
-        About { key, name, of }: About,
+        QuestionOrigin { key, name, of }: QuestionOrigin,
         (asker, request): (Vec<u8>, Value),
     ) {
         let question = (name, asker, request);
         let waits = {
             let open = self.open.borrow();
-            let open = open.get(&key).filter(|open| open.facts.answers(method));
+            let open = open
+                .get(&key)
+                .filter(|open| open.request_meta.answers(method));
             open.and_then(|open| open.sender.as_ref())
                 .is_some_and(Sender::is_open)
         };
@@ -539,7 +545,9 @@ impl Modern {
             }
             "notifications/message" => {
                 let open = self.open.borrow();
-                let wants = open.values().filter(|open| open.facts.level.is_some());
+                let wants = open
+                    .values()
+                    .filter(|open| open.request_meta.level.is_some());
                 let newest = wants.max_by_key(|open| open.number);
                 if let Some(sender) = newest.and_then(|open| open.sender.as_ref()) {
                     sender.send(line.to_vec(), false);
@@ -581,7 +589,7 @@ impl Subscription {
 }
 
 /// Tells whoever asks that nobody will reply.
-fn decline(channel: &Channel, questions: &[Question]) {
+fn decline(channel: &Channel, questions: &[InputRequest]) {
     for (_, asker, _) in questions {
         let why = "the client does not reply";
         channel

@@ -1,6 +1,6 @@
 //! The proxy as a process: this test binary starts itself again as one.
 
-use crate::session::context::Office;
+use crate::session::context::ConversationRecords;
 use crate::session::mediator::Mediator;
 use crate::session::run::run_between;
 use crate::session::tests::rig::{Script, call, quick};
@@ -31,7 +31,7 @@ fn proxy_process() {
     };
     let audit = Audit::open(Path::new("/dev/null"), "c", "p").unwrap();
     let judge = Script::knowing(&["allow"]);
-    let mediator = Mediator::new(judge, Office::new(audit, None), None, quick());
+    let mediator = Mediator::new(judge, ConversationRecords::new(audit, None), None, quick());
     let code = run_between(
         &mediator,
         &shell(&script),

@@ -2,10 +2,10 @@
 
 use crate::conversation::judge::{Judge, Judgement, Pass};
 use crate::conversation::settings::Settings;
-use crate::session::context::Office;
+use crate::session::context::ConversationRecords;
 use crate::session::mediator::Mediator;
 use crate::session::relay::{End, Streams, conduct};
-use crate::wire::stop::Stop;
+use crate::wire::shutdown::Shutdown;
 use bouncer_audit::Audit;
 use bouncer_compiler::{Input, Options, compile, load};
 use bouncer_engine::gate::{Approvable, Attempt, Call, Gate, Unvouched, VerdictRecord};
@@ -235,7 +235,7 @@ impl Rig {
         let told = Rc::clone(&script.told);
         let mediator = Mediator::new(
             script,
-            Office::new(log, None),
+            ConversationRecords::new(log, None),
             Some("srv".to_owned()),
             settings,
         );
@@ -256,8 +256,11 @@ impl Rig {
                     std::future::pending::<()>().await;
                 }
             };
-            let (end, farewell) = conduct(&mediator, streams, &mut Stop::new(stopped)).await;
-            farewell.say(&mediator.client, Duration::from_secs(1)).await;
+            let (end, client_drain) =
+                conduct(&mediator, streams, &mut Shutdown::new(stopped)).await;
+            client_drain
+                .say(&mediator.client, Duration::from_secs(1))
+                .await;
             end
         });
         Self {

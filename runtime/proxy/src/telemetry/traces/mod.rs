@@ -25,7 +25,7 @@ const GOODBYE: Duration = Duration::from_secs(1);
 /// Where spans are sent below an endpoint.
 const PATH: &str = "/v1/traces";
 
-/// See the module. Clones hand over to the same collector.
+/// A way to hand spans over. Clones hand over to the same collector.
 #[derive(Clone)]
 pub struct Traces(Arc<SyncSender<Message>>);
 
@@ -157,7 +157,7 @@ fn parent(message: &[u8]) -> Option<Parent> {
     traceparent(&text(given?)?)
 }
 
-/// Reads a `traceparent`. Later versions may have more parts, and begin alike.
+/// Reads a `traceparent`. DeferredCall versions may have more parts, and begin alike.
 fn traceparent(given: &str) -> Option<Parent> {
     let mut parts = given.split('-');
     let (version, trace, span, flags) =

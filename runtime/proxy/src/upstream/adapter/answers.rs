@@ -1,7 +1,7 @@
 //! What the server says.
 
 use crate::upstream::adapter::rounds::read_questions;
-use crate::upstream::adapter::{At, Interpreter};
+use crate::upstream::adapter::{RequestState, VersionAdapter};
 use bouncer_mcp::frame::{Frame, FrameReader, ids_of_garbage, is_blank, text};
 use bouncer_mcp::id::Key;
 use bouncer_mcp::splice::splice;
@@ -17,7 +17,7 @@ const CHANGES: [&str; 3] = [
     "notifications/resources/list_changed",
 ];
 
-impl Interpreter {
+impl VersionAdapter {
     pub(super) fn on_server_line(self: &Rc<Self>, frames: &mut FrameReader, line: &[u8]) {
         if is_blank(line) {
             return;
@@ -58,7 +58,7 @@ impl Interpreter {
         match method {
             "notifications/resources/updated" => {
                 let uri = part("uri").and_then(text);
-                if let Some(uri) = uri.filter(|uri| self.listens.borrow().wants(uri)) {
+                if let Some(uri) = uri.filter(|uri| self.subscriptions.borrow().wants(uri)) {
                     let plain = json!({"jsonrpc": "2.0", "method": method, "params": {"uri": uri}});
                     self.down.push(plain.to_string().as_bytes());
                 }
@@ -88,7 +88,7 @@ impl Interpreter {
         let Some(number) = number(id) else {
             return dropped();
         };
-        if self.listens.borrow().is_open(number) {
+        if self.subscriptions.borrow().is_open(number) {
             // Only errors of the connection are worth another try.
             let lasting = frame.error().is_some_and(|error| {
                 let code = frames.members(error, ["code"]).ok().and_then(|[code]| code);
@@ -175,7 +175,7 @@ impl Interpreter {
     fn on_garbage(self: &Rc<Self>, line: &[u8], why: &str) {
         note(format_args!("a line of the server is dropped: {why}"));
         for number in ids_of_garbage(line).into_iter().filter_map(number) {
-            if self.listens.borrow().is_open(number) {
+            if self.subscriptions.borrow().is_open(number) {
                 self.on_listen_ended(number, true);
             }
             let key = self.numbers.borrow().get(&number).cloned();
@@ -194,7 +194,7 @@ impl Interpreter {
         let only = {
             let requests = self.requests.borrow();
             let at_server = |(_, request): &(&Key, &crate::upstream::adapter::Request)| {
-                matches!(request.at, At::Server(_))
+                matches!(request.at, RequestState::Server(_))
             };
             let mut open = requests.iter().filter(at_server);
             match (open.next(), open.next()) {
@@ -214,7 +214,7 @@ fn dropped() {
     ));
 }
 
-/// One of the interpreter's numbers.
+/// One of the adapter's numbers.
 pub(super) fn number(raw: &[u8]) -> Option<u64> {
     match Key::parse(raw)? {
         Key::Whole(whole) => u64::try_from(whole).ok(),

@@ -4,7 +4,7 @@
 //! Everything else, above all a call's arguments, stays as it is, byte for byte.
 
 use bouncer_mcp::frame::{FrameReader, text};
-use bouncer_mcp::splice::{Edit, member, splice};
+use bouncer_mcp::splice::{Edit, splice, whole_member};
 use bouncer_mcp::version::{
     CAPABILITIES_META, CLIENT_META, LEVEL_META, MODERN, TASKS, VERSION_META,
 };
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 
 /// Who speaks, as far as requests do not say it themselves.
-pub(super) struct Speaker {
+pub(super) struct ClientIdentity {
     capabilities: Value,
     client: Value,
     /// The client's side knows tasks as an extension: what requests say of it goes on.
@@ -23,14 +23,14 @@ pub(super) struct Speaker {
 
 /// What a request gets on top when it is made again.
 #[derive(Debug, Default)]
-pub(super) struct Extras<'a> {
+pub(super) struct RetryParams<'a> {
     /// What the server asked for: its name for it, and the raw answer.
     pub responses: &'a [(String, Vec<u8>)],
     /// The server's own state, raw.
     pub state: Option<&'a [u8]>,
 }
 
-impl Speaker {
+impl ClientIdentity {
     /// From the parameters of the client's introduction.
     pub(super) fn new(hello: &Value, tasks: bool) -> Self {
         let mut capabilities = hello.get("capabilities").cloned().unwrap_or_default();
@@ -44,7 +44,7 @@ impl Speaker {
         }
     }
 
-    /// `_meta` of a request of the interpreter's own.
+    /// `_meta` of a request of the adapter's own.
     pub(super) fn meta(&self, more: Option<(&str, Value)>) -> Value {
         let mut meta = json!({
             VERSION_META: MODERN,
@@ -87,7 +87,7 @@ impl Speaker {
         frames: &mut FrameReader,
         line: &[u8],
         number: u64,
-        extras: &Extras<'_>,
+        extras: &RetryParams<'_>,
     ) -> Result<Vec<u8>, String> {
         let unread = |why: bouncer_mcp::frame::Unreadable| why.to_string();
         let method = frames.read(line).map_err(unread)?.method().and_then(text);
@@ -253,7 +253,7 @@ pub(crate) fn unasked(frames: &mut FrameReader, line: &[u8]) -> Result<Vec<u8>, 
             let Some(value) = value else {
                 continue;
             };
-            let whole = member(params, value).ok_or("it cannot be rewritten")?;
+            let whole = whole_member(params, value).ok_or("it cannot be rewritten")?;
             splice(&line, vec![(whole, Vec::new())]).ok_or("it cannot be rewritten")?
         };
         line = without;
@@ -265,12 +265,12 @@ pub(crate) fn unasked(frames: &mut FrameReader, line: &[u8]) -> Result<Vec<u8>, 
 mod tests {
     use super::*;
 
-    fn speaker() -> Speaker {
+    fn identity() -> ClientIdentity {
         told(false)
     }
 
-    fn told(tasks: bool) -> Speaker {
-        Speaker::new(
+    fn told(tasks: bool) -> ClientIdentity {
+        ClientIdentity::new(
             &json!({
                 "capabilities": {"roots": {}, "tasks": {}, "extensions": {TASKS: {}, "a/b": {}}},
                 "clientInfo": {"name": "c", "version": "1"},
@@ -279,9 +279,9 @@ mod tests {
         )
     }
 
-    fn composed(line: &str, extras: &Extras<'_>) -> (Vec<u8>, Value) {
+    fn composed(line: &str, extras: &RetryParams<'_>) -> (Vec<u8>, Value) {
         let mut frames = FrameReader::new(1 << 20);
-        let line = speaker()
+        let line = identity()
             .compose(&mut frames, line.as_bytes(), 7, extras)
             .unwrap();
         let value = serde_json::from_slice(&line).unwrap();
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn says_who_speaks_and_leaves_the_rest() {
-        let none = Extras::default();
+        let none = RetryParams::default();
         let capabilities = json!({"roots": {}, "extensions": {"a/b": {}}});
         for line in [
             r#"{"jsonrpc":"2.0","id":"x","method":"tools/list"}"#,
@@ -326,7 +326,8 @@ mod tests {
             let line = format!(
                 r#"{{"id":1,"method":"tools/call","params":{{"name":"t"{capabilities}}}}}"#
             );
-            let composed = told(tasks).compose(&mut frames, line.as_bytes(), 7, &Extras::default());
+            let composed =
+                told(tasks).compose(&mut frames, line.as_bytes(), 7, &RetryParams::default());
             let value: Value = serde_json::from_slice(&composed.unwrap()).unwrap();
             let said = &value["params"]["_meta"][CAPABILITIES_META];
             assert_eq!(said.get("tasks"), None);
@@ -342,7 +343,8 @@ mod tests {
         assert!(!declares(true, r#","_meta":{"x":1}"#));
         let update =
             r#"{"id":1,"method":"tasks/update","params":{"taskId":"a","inputResponses":{"n":{}}}}"#;
-        let composed = speaker().compose(&mut frames, update.as_bytes(), 7, &Extras::default());
+        let composed =
+            identity().compose(&mut frames, update.as_bytes(), 7, &RetryParams::default());
         let value: Value = serde_json::from_slice(&composed.unwrap()).unwrap();
         assert_eq!(value["params"]["inputResponses"], json!({"n": {}}));
     }
@@ -350,12 +352,12 @@ mod tests {
     #[test]
     fn only_what_was_asked_for_is_answered() {
         let line = r#"{"id":1,"method":"tools/call","params":{"inputResponses" : {"x":1},"name":"t","requestSt\u0061te":"mine"}}"#;
-        let (_, value) = composed(line, &Extras::default());
+        let (_, value) = composed(line, &RetryParams::default());
         assert_eq!(value["params"].get("inputResponses"), None);
         assert_eq!(value["params"].get("requestState"), None);
         assert_eq!(value["params"]["name"], "t");
         let responses = [("a\"b".to_owned(), br#"{"action":"accept"}"#.to_vec())];
-        let extras = Extras {
+        let extras = RetryParams {
             responses: &responses,
             state: Some(br#""s\u0074""#),
         };
@@ -372,7 +374,7 @@ mod tests {
         );
         let only =
             r#"{"id":1,"method":"prompts/get","params":{"requestState":"a","inputResponses":{}}}"#;
-        let (_, value) = composed(only, &Extras::default());
+        let (_, value) = composed(only, &RetryParams::default());
         assert_eq!(value["params"].as_object().unwrap().len(), 1);
     }
 
@@ -384,7 +386,8 @@ mod tests {
             r#"{"id":1,"method":"x","params":{"_meta":1}}"#,
             r#"{"id":1,"method":"x","params":{"_meta":{"a":1,"a":2}}}"#,
         ] {
-            let composed = speaker().compose(&mut frames, line.as_bytes(), 7, &Extras::default());
+            let composed =
+                identity().compose(&mut frames, line.as_bytes(), 7, &RetryParams::default());
             assert!(composed.is_err(), "{line}");
         }
     }

@@ -12,20 +12,20 @@
 //! here any more.
 
 mod answers;
-mod begin;
 mod compose;
-mod listens;
+mod negotiation;
 mod requests;
 mod rounds;
+mod subscriptions;
 mod switch;
 #[cfg(test)]
 mod tests;
 
-use crate::conversation::related::Questions;
-use crate::upstream::adapter::begin::{Beginning, Newer};
-use crate::upstream::adapter::compose::Speaker;
-use crate::upstream::adapter::listens::Listens;
+use crate::conversation::related::RelatedRequests;
+use crate::upstream::adapter::compose::ClientIdentity;
+use crate::upstream::adapter::negotiation::{Negotiation, Newer};
 use crate::upstream::adapter::rounds::Round;
+use crate::upstream::adapter::subscriptions::Subscriptions;
 use crate::upstream::process::{Server, ServerCommand};
 use crate::wire::line::{Line, LineReader};
 use crate::wire::outbox::Outbox;
@@ -41,7 +41,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, duplex};
 use tokio::task::{JoinSet, spawn_local};
 
-/// What is buffered between the interpreter and its client's side, in bytes.
+/// What is buffered between the adapter and its client's side, in bytes.
 const PIPE: usize = 64 * 1024;
 /// What requests may be kept to be made again, in bytes.
 const MAX_KEPT: usize = 64 * 1024 * 1024;
@@ -49,7 +49,7 @@ const MAX_KEPT: usize = 64 * 1024 * 1024;
 /// Which version a server is spoken to in first. Servers may speak both, and need not do
 /// the same in both: what a client gets is what it would get without a proxy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum VersionOrder {
     /// As a client with an introduction does.
     #[default]
     OlderFirst,
@@ -59,7 +59,7 @@ pub(crate) enum Order {
 
 /// How long things may take.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
+pub(crate) struct NegotiationTimeouts {
     /// How long a server may take to say whether it speaks the newer version.
     pub discover: Duration,
     /// How long a client may take to give what a server asks for.
@@ -68,7 +68,7 @@ pub(crate) struct Pace {
     pub first_pause: Duration,
 }
 
-impl Default for Pace {
+impl Default for NegotiationTimeouts {
     fn default() -> Self {
         Self {
             discover: Duration::from_secs(10),
@@ -82,7 +82,7 @@ impl Default for Pace {
 pub(crate) type Child = Rc<RefCell<Option<Server>>>;
 
 /// The server's end of a connection.
-pub(crate) struct Ends {
+pub(crate) struct ServerStreams {
     pub input: Output,
     pub output: Input,
     /// How it can be started again, if it does not survive a question.
@@ -91,27 +91,32 @@ pub(crate) struct Ends {
 
 /// How to begin.
 #[derive(Clone, Debug)]
-pub(crate) struct Manner {
-    pub order: Order,
-    pub pace: Pace,
+pub(crate) struct NegotiationOptions {
+    pub order: VersionOrder,
+    pub timeouts: NegotiationTimeouts,
     pub max_message: usize,
     /// Is set once the server is known to speak only older versions.
     pub older: Rc<Cell<bool>>,
 }
 
-/// Puts an interpreter before a server. Gives what it hears, what it says, and what its
+/// Puts an adapter before a server. Gives what it hears, what it says, and what its
 /// questions are about.
-pub(crate) fn interpret(server: Ends, manner: Manner) -> (Output, Input, Questions) {
+pub(crate) fn interpret(
+    server: ServerStreams,
+    options: NegotiationOptions,
+) -> (Output, Input, RelatedRequests) {
     let (near, far) = duplex(PIPE);
     let handover = Rc::default();
     let (speaking, hearing) = switch::switch(near, &handover);
-    let questions = Questions::default();
+    let questions = RelatedRequests::default();
     let shared = Rc::clone(&questions);
     spawn_local(async move {
-        let begun = Beginning::new(far, server, &manner, handover).run().await;
+        let begun = Negotiation::new(far, server, &options, handover)
+            .run()
+            .await;
         if let Some(newer) = begun {
-            let limit = manner.max_message;
-            Interpreter::new(&newer, manner, shared)
+            let limit = options.max_message;
+            VersionAdapter::new(&newer, options, shared)
                 .run(newer, limit)
                 .await;
         }
@@ -132,11 +137,11 @@ struct Request {
     empty_rounds: u32,
     /// What its client can do, where the answer is held against that.
     able: Option<Value>,
-    at: At,
+    at: RequestState,
 }
 
 /// Where a request is.
-enum At {
+enum RequestState {
     /// At the server, under that number.
     Server(u64),
     /// The client is asked for something.
@@ -145,14 +150,14 @@ enum At {
     Pause,
 }
 
-/// See the module.
-pub(crate) struct Interpreter {
-    manner: Manner,
+/// Stands between a client of an older version and one server of the newer.
+pub(crate) struct VersionAdapter {
+    options: NegotiationOptions,
     /// What the server hears.
     up: Outbox,
     /// What the client's side hears.
     down: Outbox,
-    speaker: Speaker,
+    identity: ClientIdentity,
     requests: RefCell<HashMap<Key, Request>>,
     /// Which request a number stands for.
     numbers: RefCell<HashMap<u64, Key>>,
@@ -160,20 +165,20 @@ pub(crate) struct Interpreter {
     kept: Cell<usize>,
     /// Which question an id stands for: the request, and the server's name for it.
     asked: RefCell<BTreeMap<String, (Key, String)>>,
-    questions: Questions,
+    questions: RelatedRequests,
     prefix: String,
-    listens: RefCell<Listens>,
+    subscriptions: RefCell<Subscriptions>,
     /// What waits for its time.
     timers: RefCell<JoinSet<()>>,
 }
 
-impl Interpreter {
-    fn new(newer: &Newer, manner: Manner, questions: Questions) -> Rc<Self> {
+impl VersionAdapter {
+    fn new(newer: &Newer, options: NegotiationOptions, questions: RelatedRequests) -> Rc<Self> {
         Rc::new(Self {
             // Only clients without an introduction know tasks as this version has them.
-            speaker: Speaker::new(&newer.hello, manner.order == Order::NewerFirst),
-            listens: RefCell::new(Listens::new(&newer.capabilities)),
-            manner,
+            identity: ClientIdentity::new(&newer.hello, options.order == VersionOrder::NewerFirst),
+            subscriptions: RefCell::new(Subscriptions::new(&newer.capabilities)),
+            options,
             up: Outbox::default(),
             down: Outbox::default(),
             requests: RefCell::default(),

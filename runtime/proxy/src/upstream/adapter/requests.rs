@@ -1,7 +1,7 @@
 //! What the client's side says.
 
-use crate::upstream::adapter::compose::Extras;
-use crate::upstream::adapter::{At, Interpreter, MAX_KEPT, Request};
+use crate::upstream::adapter::compose::RetryParams;
+use crate::upstream::adapter::{MAX_KEPT, Request, RequestState, VersionAdapter};
 use bouncer_mcp::frame::{FrameReader, text};
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
@@ -11,7 +11,7 @@ use bouncer_system::log::note;
 use serde_json::{Value, json};
 use std::rc::Rc;
 
-impl Interpreter {
+impl VersionAdapter {
     pub(super) fn on_client_line(self: &Rc<Self>, frames: &mut FrameReader, line: &[u8]) {
         // It was read before, when it was judged.
         let Ok(frame) = frames.read(line) else {
@@ -55,7 +55,7 @@ impl Interpreter {
             }
             "logging/setLevel" => match params().get("level").and_then(Value::as_str) {
                 Some(level) => {
-                    self.speaker.level.replace(Some(level.to_owned()));
+                    self.identity.level.replace(Some(level.to_owned()));
                     self.answer(id, &json!({}));
                 }
                 None => self.answer_error(id, INVALID_PARAMS, "`level` is missing"),
@@ -88,8 +88,8 @@ impl Interpreter {
         };
         let number = self.next_number();
         let composed = self
-            .speaker
-            .compose(frames, line, number, &Extras::default());
+            .identity
+            .compose(frames, line, number, &RetryParams::default());
         let composed = match composed {
             Ok(composed) => composed,
             Err(why) => {
@@ -104,7 +104,7 @@ impl Interpreter {
         }
         let about_tasks = matches!(method.as_str(), TASK_ABLE | "tasks/get");
         let able =
-            (about_tasks && self.speaker.tasks).then(|| self.speaker.capabilities(frames, line));
+            (about_tasks && self.identity.tasks).then(|| self.identity.capabilities(frames, line));
         let request = Request {
             raw: id.to_vec(),
             method,
@@ -112,7 +112,7 @@ impl Interpreter {
             line: keeps.then(|| line.into()),
             rounds: 0,
             empty_rounds: 0,
-            at: At::Server(number),
+            at: RequestState::Server(number),
         };
         self.requests.borrow_mut().insert(key.clone(), request);
         self.numbers.borrow_mut().insert(number, key);
@@ -124,7 +124,7 @@ impl Interpreter {
         let request = self.requests.borrow_mut().remove(key)?;
         let length = request.line.as_ref().map_or(0, |line| line.len());
         self.kept.set(self.kept.get().saturating_sub(length));
-        if let At::Server(number) = request.at {
+        if let RequestState::Server(number) = request.at {
             self.numbers.borrow_mut().remove(&number);
         }
         Some(request)
@@ -135,9 +135,9 @@ impl Interpreter {
             return;
         };
         match request.at {
-            At::Server(number) => self.cancel_upstream(number),
-            At::Client(round) => self.withdraw(&round, "the request was taken back"),
-            At::Pause => {}
+            RequestState::Server(number) => self.cancel_upstream(number),
+            RequestState::Client(round) => self.withdraw(&round, "the request was taken back"),
+            RequestState::Pause => {}
         }
     }
 
@@ -163,7 +163,7 @@ impl Interpreter {
     /// Ends a request with an error.
     pub(super) fn fail(&self, key: &Key, why: &str) {
         if let Some(request) = self.remove(key) {
-            if let At::Client(round) = &request.at {
+            if let RequestState::Client(round) = &request.at {
                 self.withdraw(round, why);
             }
             self.answer_error(&request.raw, INTERNAL_ERROR, why);

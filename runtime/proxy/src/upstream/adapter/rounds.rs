@@ -1,9 +1,9 @@
 //! What a server asks for before it answers: put to the client as requests of the server,
 //! as older versions have them, and given to the server with the same request again.
 
-use crate::conversation::related::Related;
-use crate::upstream::adapter::compose::Extras;
-use crate::upstream::adapter::{At, Interpreter};
+use crate::conversation::related::RelatedRequest;
+use crate::upstream::adapter::compose::RetryParams;
+use crate::upstream::adapter::{RequestState, VersionAdapter};
 use bouncer_mcp::frame::{FrameReader, text};
 use bouncer_mcp::id::Key;
 use serde_json::value::RawValue;
@@ -38,7 +38,7 @@ pub(super) struct Round {
 /// One question: the server's name for it, its method, and its raw parameters.
 type Question = (String, String, Option<Vec<u8>>);
 
-impl Interpreter {
+impl VersionAdapter {
     /// Takes a result that asks for something first. Err: what the server does wrong.
     pub(super) fn on_input_required(
         self: &Rc<Self>,
@@ -71,7 +71,7 @@ impl Interpreter {
         };
         let questions = match asked {
             Some(asked) => {
-                let capabilities = self.speaker.capabilities(frames, &line);
+                let capabilities = self.identity.capabilities(frames, &line);
                 read_questions(frames, asked, &capabilities)?
             }
             None => Vec::new(),
@@ -107,7 +107,7 @@ impl Interpreter {
             }
             lines.push(line);
             round.open.insert(id.clone());
-            let related = Related {
+            let related = RelatedRequest {
                 request: key.clone(),
                 name: name.clone(),
                 of,
@@ -121,10 +121,10 @@ impl Interpreter {
             let Some(request) = requests.get_mut(key) else {
                 return;
             };
-            if let At::Server(number) = request.at {
+            if let RequestState::Server(number) = request.at {
                 self.numbers.borrow_mut().remove(&number);
             }
-            request.at = At::Client(round);
+            request.at = RequestState::Client(round);
             request.rounds
         };
         for line in lines {
@@ -132,7 +132,7 @@ impl Interpreter {
         }
         let key = key.clone();
         if waits {
-            self.later(self.manner.pace.answers, move |this| {
+            self.later(self.options.timeouts.answers, move |this| {
                 this.give_up(&key, rounds);
             });
         } else {
@@ -143,10 +143,9 @@ impl Interpreter {
 
     /// The client did not answer in time.
     fn give_up(&self, key: &Key, rounds: u32) {
-        let waits =
-            self.requests.borrow().get(key).is_some_and(|request| {
-                request.rounds == rounds && matches!(request.at, At::Client(_))
-            });
+        let waits = self.requests.borrow().get(key).is_some_and(|request| {
+            request.rounds == rounds && matches!(request.at, RequestState::Client(_))
+        });
         if waits {
             self.fail(
                 key,
@@ -167,7 +166,8 @@ impl Interpreter {
         let result = result.filter(is_object);
         let all = {
             let mut requests = self.requests.borrow_mut();
-            let Some(At::Client(round)) = requests.get_mut(key).map(|request| &mut request.at)
+            let Some(RequestState::Client(round)) =
+                requests.get_mut(key).map(|request| &mut request.at)
             else {
                 return;
             };
@@ -191,21 +191,23 @@ impl Interpreter {
             let Some(request) = requests.get_mut(key) else {
                 return;
             };
-            let At::Client(round) = std::mem::replace(&mut request.at, At::Pause) else {
+            let RequestState::Client(round) =
+                std::mem::replace(&mut request.at, RequestState::Pause)
+            else {
                 return;
             };
             (request.line.clone().unwrap_or_default(), round)
         };
         let number = self.next_number();
-        let extras = Extras {
+        let extras = RetryParams {
             responses: &round.got,
             state: round.state.as_deref(),
         };
-        let mut frames = FrameReader::new(self.manner.max_message.saturating_mul(2));
-        match self.speaker.compose(&mut frames, &line, number, &extras) {
+        let mut frames = FrameReader::new(self.options.max_message.saturating_mul(2));
+        match self.identity.compose(&mut frames, &line, number, &extras) {
             Ok(composed) => {
                 if let Some(request) = self.requests.borrow_mut().get_mut(key) {
-                    request.at = At::Server(number);
+                    request.at = RequestState::Server(number);
                     self.numbers.borrow_mut().insert(number, key.clone());
                 }
                 self.up.push(&composed);

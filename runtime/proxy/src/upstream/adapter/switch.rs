@@ -1,7 +1,7 @@
-//! Two streams that lead to an interpreter first, and to the server itself once it turns
+//! Two streams that lead to an adapter first, and to the server itself once it turns
 //! out that nothing has to be interpreted.
 //!
-//! What the interpreter hands over is whole: it has read nothing that it keeps.
+//! What the adapter hands over is whole: it has read nothing that it keeps.
 
 use crate::wire::unix::{Input, Output};
 use std::cell::{Cell, RefCell};

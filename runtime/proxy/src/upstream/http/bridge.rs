@@ -4,8 +4,8 @@
 //! the introduction has to be over before anything else is sent.
 
 use crate::upstream::http::fault::Fault;
-use crate::upstream::http::headers::{Repeats, head};
-use crate::upstream::http::shape::{Kind, Shape};
+use crate::upstream::http::headers::{MirroredHeaders, head};
+use crate::upstream::http::shape::{LineKind, Shape};
 use crate::upstream::http::{HttpClient, HttpServer};
 use crate::wire::line::{Line, LineReader};
 use crate::wire::outbox::Outbox;
@@ -34,7 +34,7 @@ const AFTER_CANCEL: Duration = Duration::from_secs(5);
 /// How long the server has to hear that the session is over.
 const GOODBYE: Duration = Duration::from_millis(500);
 
-/// See the module.
+/// One session with a server at a URL.
 pub(super) struct Bridge {
     pub(super) server: HttpServer,
     pub(super) client: HttpClient,
@@ -45,7 +45,7 @@ pub(super) struct Bridge {
     pub(super) out: Outbox,
     pub(super) frames: RefCell<FrameReader>,
     /// What calls have to say in headers.
-    pub(super) repeats: RefCell<Repeats>,
+    pub(super) mirrored: RefCell<MirroredHeaders>,
     slots: Semaphore,
     open: RefCell<HashMap<Key, AbortHandle>>,
     /// Why the server cannot be used any more.
@@ -67,7 +67,7 @@ impl Bridge {
             version: RefCell::default(),
             out: Outbox::default(),
             frames: RefCell::new(FrameReader::new(limit)),
-            repeats: RefCell::default(),
+            mirrored: RefCell::default(),
             slots: Semaphore::new(MAX_AT_ONCE),
             open: RefCell::default(),
             why: Rc::default(),
@@ -156,7 +156,7 @@ impl Bridge {
             }
             return;
         }
-        if let (Kind::Cancelled(key), None) = (&shape.kind, &*self.version.borrow()) {
+        if let (LineKind::Cancelled(key), None) = (&shape.kind, &*self.version.borrow()) {
             // In the newer version, hanging up is how a request is taken back.
             let task = key
                 .as_ref()
@@ -168,7 +168,7 @@ impl Bridge {
         }
         let before = barrier.clone();
         let mut done = None;
-        if matches!(shape.kind, Kind::Initialize | Kind::Initialized) {
+        if matches!(shape.kind, LineKind::Initialize | LineKind::Initialized) {
             let (sender, receiver) = watch::channel(());
             done = Some(sender);
             *barrier = Some(receiver);
@@ -197,20 +197,20 @@ impl Bridge {
         let frame = frames.read(line).ok()?;
         let method = frame.method().and_then(text);
         let kind = match method.as_deref() {
-            Some("initialize") => Kind::Initialize,
-            Some("notifications/initialized") => Kind::Initialized,
+            Some("initialize") => LineKind::Initialize,
+            Some("notifications/initialized") => LineKind::Initialized,
             Some("notifications/cancelled") => {
                 let key = bouncer_mcp::params::cancelled_id(&mut frames, frame.params());
-                Kind::Cancelled(key)
+                LineKind::Cancelled(key)
             }
-            _ => Kind::Other,
+            _ => LineKind::Other,
         };
         let id = method.as_ref().and(frame.id());
         let id = id.and_then(|raw| Some((raw.to_vec(), Key::parse(raw)?)));
-        let older = self.version.borrow().is_some() || kind == Kind::Initialize;
+        let older = self.version.borrow().is_some() || kind == LineKind::Initialize;
         let newer = match (older, &id) {
             (true, _) => None,
-            (false, id) => match head(&mut frames, line, &self.repeats.borrow()) {
+            (false, id) => match head(&mut frames, line, &self.mirrored.borrow()) {
                 Some(Ok(newer)) => Some(newer),
                 Some(Err(why)) => {
                     if let Some((id, _)) = id {
@@ -235,11 +235,11 @@ impl Bridge {
     async fn deliver(&self, line: Bytes, shape: &Shape) {
         let Some((id, key)) = &shape.id else {
             match self.tell(line, shape).await {
-                Ok(()) if shape.kind == Kind::Initialized => self.listening.set(true),
+                Ok(()) if shape.kind == LineKind::Initialized => self.listening.set(true),
                 Ok(()) => {}
                 Err(fault) => self.complain(&fault),
             }
-            if let Kind::Cancelled(Some(key)) = &shape.kind {
+            if let LineKind::Cancelled(Some(key)) = &shape.kind {
                 sleep(AFTER_CANCEL).await;
                 if let Some(task) = self.open.borrow_mut().remove(key) {
                     task.abort();

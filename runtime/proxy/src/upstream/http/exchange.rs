@@ -4,7 +4,7 @@ use crate::upstream::http::bridge::Bridge;
 use crate::upstream::http::fault::Fault;
 use crate::upstream::http::pieces::Pieces;
 use crate::upstream::http::pieces::one_line;
-use crate::upstream::http::shape::{Kind, Shape};
+use crate::upstream::http::shape::{LineKind, Shape};
 use bouncer_mcp::id::Key;
 use bouncer_mcp::sse::EventReader;
 use bouncer_system::log::{note, visible};
@@ -103,7 +103,7 @@ impl Bridge {
             other => other?,
         };
         let status = response.status();
-        let introduces = shape.kind == Kind::Initialize;
+        let introduces = shape.kind == LineKind::Initialize;
         if introduces && status.is_success() {
             let session = response.headers().get(&SESSION);
             let session = session.filter(|session| session.len() <= MAX_SESSION);
@@ -170,7 +170,7 @@ impl Bridge {
         if shape.lists {
             let mut frames = self.frames.borrow_mut();
             if let Some(result) = frames.read(line).ok().and_then(|frame| frame.result()) {
-                self.repeats.borrow_mut().note(result);
+                self.mirrored.borrow_mut().note(result);
             }
         }
         self.pass(line, Some(key), false).await
@@ -221,7 +221,7 @@ impl Bridge {
         key: Option<&Key>,
         shape: Option<&Shape>,
     ) -> Result<StreamEnd, Fault> {
-        let introduces = shape.is_some_and(|shape| shape.kind == Kind::Initialize);
+        let introduces = shape.is_some_and(|shape| shape.kind == LineKind::Initialize);
         let newer = shape.filter(|shape| shape.newer.is_some()).zip(key);
         let mut body = response.into_body();
         let mut reader = EventReader::new(self.limit);

@@ -29,13 +29,13 @@ type Marks = Option<Vec<(HeaderName, Vec<String>)>>;
 
 /// What is to be repeated of the calls of each tool that has anything to repeat.
 #[derive(Debug, Default)]
-pub(crate) struct Repeats(HashMap<String, Marks>);
+pub(crate) struct MirroredHeaders(HashMap<String, Marks>);
 
 /// The version that a message names, and its headers. `None`: it is of an older version.
 pub(super) fn head(
     frames: &mut FrameReader,
     line: &[u8],
-    repeats: &Repeats,
+    mirrored: &MirroredHeaders,
 ) -> Option<Result<(HeaderValue, Head), &'static str>> {
     let frame = frames.read(line).ok()?;
     let method = text(frame.method()?)?;
@@ -55,7 +55,7 @@ pub(super) fn head(
     let mut head = Head::new();
     head.push((METHOD, encoded(&method)?));
     if method == "tools/call"
-        && let Some(marks) = named.as_ref().and_then(|tool| repeats.0.get(tool))
+        && let Some(marks) = named.as_ref().and_then(|tool| mirrored.0.get(tool))
     {
         let Some(marks) = marks else {
             return Some(Err(
@@ -118,7 +118,7 @@ fn encoded(text: &str) -> Option<HeaderValue> {
     value.ok()
 }
 
-impl Repeats {
+impl MirroredHeaders {
     /// Whether anything is known of that tool that its headers have to say.
     pub(crate) fn has(&self, tool: &str) -> bool {
         self.0.contains_key(tool)
@@ -239,10 +239,10 @@ mod tests {
     use serde_json::json;
 
     fn said(line: &Value, tools: &Value) -> Option<Result<Vec<(String, String)>, &'static str>> {
-        let mut repeats = Repeats::default();
-        repeats.note(json!({"tools": tools}).to_string().as_bytes());
+        let mut mirrored = MirroredHeaders::default();
+        mirrored.note(json!({"tools": tools}).to_string().as_bytes());
         let mut frames = FrameReader::new(1 << 20);
-        let head = head(&mut frames, line.to_string().as_bytes(), &repeats)?;
+        let head = head(&mut frames, line.to_string().as_bytes(), &mirrored)?;
         Some(head.map(|(_, head)| {
             let pair = |(name, value): &(HeaderName, HeaderValue)| {
                 (name.to_string(), value.to_str().unwrap().to_owned())
@@ -315,16 +315,16 @@ mod tests {
 
     #[test]
     fn what_agents_say_is_held_against_the_arguments() {
-        let mut repeats = Repeats::default();
+        let mut mirrored = MirroredHeaders::default();
         let tools = json!({"tools": [{"name": "t", "inputSchema": {"properties": {
             "a": {"type": "string", "x-mcp-header": "A"}, "n": {"type": "integer", "x-mcp-header": "N"}}}}]});
-        repeats.note(tools.to_string().as_bytes());
+        mirrored.note(tools.to_string().as_bytes());
         let check = |pairs: &[(&'static str, &str)], arguments: Value| {
             let mut headers = HeaderMap::new();
             for (name, value) in pairs {
                 headers.append(*name, HeaderValue::from_str(value).unwrap());
             }
-            repeats.check("t", &arguments, &headers).is_ok()
+            mirrored.check("t", &arguments, &headers).is_ok()
         };
         let (a, n) = ("mcp-param-a", "mcp-param-n");
         assert!(check(&[(a, "x"), (n, "42.0")], json!({"a": "x", "n": 42})));
@@ -343,7 +343,7 @@ mod tests {
             assert!(!check(pairs, arguments.clone()), "{pairs:?} {arguments}");
         }
         assert!(
-            repeats
+            mirrored
                 .check("other", &json!({"a": "x"}), &HeaderMap::new())
                 .is_ok()
         );

@@ -10,10 +10,10 @@ pub(crate) mod headers;
 mod pieces;
 mod shape;
 
-pub(crate) use crate::upstream::http::headers::{Repeats, decoded};
+pub(crate) use crate::upstream::http::headers::{MirroredHeaders, decoded};
 
 use crate::upstream::http::bridge::Bridge;
-use crate::wire::stop::Stop;
+use crate::wire::shutdown::Shutdown;
 use crate::wire::unix::{Input, Output};
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -216,7 +216,7 @@ impl Remote {
 
     /// Ends the session, once told to stop as fast as may be. Says why it ended if that
     /// was not this proxy's doing.
-    pub(crate) async fn end<F>(mut self, grace: Duration, stop: &mut Stop<F>) -> Option<String>
+    pub(crate) async fn end<F>(mut self, grace: Duration, stop: &mut Shutdown<F>) -> Option<String>
     where
         F: Future,
         F::Output: Copy,

@@ -3,7 +3,7 @@
 //!
 //! Looks at brackets and quotes only; whether a value is JSON is for its reader to say.
 
-/// See the module.
+/// The body of an answer, as far as it has come.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     buffer: Vec<u8>,

@@ -9,7 +9,7 @@ use hyper::header::HeaderValue;
 pub(super) struct Shape {
     /// Of a request: how its id was spelled, and its value.
     pub id: Option<(Vec<u8>, Key)>,
-    pub kind: Kind,
+    pub kind: LineKind,
     /// Of a message of the newer version: its version, and what else its headers say.
     pub newer: Option<(HeaderValue, Head)>,
     /// It only looks: asking twice changes nothing.
@@ -23,7 +23,7 @@ pub(super) struct Shape {
 
 /// What a line is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LineKind {
     Initialize,
     Initialized,
     /// Takes a request back.

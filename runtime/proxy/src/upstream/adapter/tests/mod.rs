@@ -1,9 +1,9 @@
 //! Servers of both kinds, and some that are neither, behind an interpreter.
 
-mod begin;
-mod listens;
+mod negotiation;
 mod requests;
 mod rounds;
+mod subscriptions;
 
 use crate::session::tests::rig::Peer;
 use crate::upstream::adapter::*;
@@ -19,7 +19,7 @@ const SOON: Duration = Duration::from_secs(5);
 struct Client {
     input: Output,
     output: tokio::io::Lines<BufReader<Input>>,
-    questions: Questions,
+    questions: RelatedRequests,
 }
 
 impl Client {
@@ -50,8 +50,8 @@ impl Client {
     }
 }
 
-fn pace() -> Pace {
-    Pace {
+fn timeouts() -> NegotiationTimeouts {
+    NegotiationTimeouts {
         discover: Duration::from_millis(100),
         answers: Duration::from_millis(700),
         first_pause: Duration::from_millis(10),
@@ -73,22 +73,22 @@ fn run(test: impl AsyncFnOnce()) {
     LocalSet::new().block_on(&runtime, test());
 }
 
-fn begin(order: Order) -> (Client, Peer, Rc<Cell<bool>>) {
+fn begin(order: VersionOrder) -> (Client, Peer, Rc<Cell<bool>>) {
     let (near, far) = duplex(1 << 16);
     let (output, input) = split(near);
     let older = Rc::new(Cell::new(false));
-    let manner = Manner {
+    let options = NegotiationOptions {
         order,
-        pace: pace(),
+        timeouts: timeouts(),
         max_message: 256 * 1024,
         older: Rc::clone(&older),
     };
-    let ends = Ends {
+    let ends = ServerStreams {
         input: Box::pin(input),
         output: Box::pin(output),
         again: None,
     };
-    let (input, output, questions) = interpret(ends, manner);
+    let (input, output, questions) = interpret(ends, options);
     let client = Client {
         input,
         output: BufReader::new(output).lines(),
@@ -111,7 +111,7 @@ fn discovered() -> Value {
 
 /// A connection to a server of the newer version, introduced.
 async fn newer() -> (Client, Peer) {
-    let (mut client, mut server, _) = begin(Order::NewerFirst);
+    let (mut client, mut server, _) = begin(VersionOrder::NewerFirst);
     client.send(&hello()).await;
     let discover = server.json().await;
     reply(&mut server, &discover, "result", &discovered()).await;

@@ -1,6 +1,6 @@
 //! Answers that ask for something first.
 
-use crate::conversation::related::Related;
+use crate::conversation::related::RelatedRequest;
 use crate::upstream::adapter::tests::*;
 
 fn elicit(words: &str) -> Value {
@@ -26,7 +26,7 @@ fn what_a_server_asks_for_goes_back_with_the_same_request() {
         let related = client.questions.borrow()[one["id"].as_str().unwrap()].clone();
         assert_eq!(
             related,
-            Related {
+            RelatedRequest {
                 request: Key::Whole(7),
                 name: "one".to_owned(),
                 of: 2
@@ -342,7 +342,7 @@ fn a_task_is_for_who_said_so_with_the_request() {
 #[test]
 fn a_client_with_an_introduction_has_no_tasks_of_this_version() {
     run(async || {
-        let (mut client, mut server, _) = begin(Order::OlderFirst);
+        let (mut client, mut server, _) = begin(VersionOrder::OlderFirst);
         client.send(&hello()).await;
         let hello = server.json().await;
         let refused =

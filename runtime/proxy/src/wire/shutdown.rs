@@ -10,12 +10,12 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// A future that may be waited for again and again.
-pub(crate) struct Stop<F: Future> {
+pub(crate) struct Shutdown<F: Future> {
     signal: Pin<Box<F>>,
     told: Option<F::Output>,
 }
 
-impl<F> Stop<F>
+impl<F> Shutdown<F>
 where
     F: Future,
     F::Output: Copy,

@@ -1,13 +1,13 @@
 //! Which version a server turns out to speak.
 
 use crate::upstream::adapter::tests::*;
-use crate::upstream::connection::{Endpoint, Reach};
+use crate::upstream::connection::{Endpoint, UpstreamConnector};
 use crate::upstream::process::ServerCommand;
 
 #[test]
 fn a_server_of_an_older_version_is_handed_over() {
     run(async || {
-        let (mut client, mut server, older) = begin(Order::OlderFirst);
+        let (mut client, mut server, older) = begin(VersionOrder::OlderFirst);
         let hello = hello().to_string();
         client.send_line(&hello).await;
         client.send_line("early").await;
@@ -39,7 +39,7 @@ fn a_server_of_an_older_version_is_handed_over() {
 #[test]
 fn a_client_that_does_not_introduce_itself_gets_the_server_itself() {
     run(async || {
-        for order in [Order::OlderFirst, Order::NewerFirst] {
+        for order in [VersionOrder::OlderFirst, VersionOrder::NewerFirst] {
             let (mut client, mut server, _) = begin(order);
             server.send("before").await;
             client.send_line("anything").await;
@@ -56,7 +56,7 @@ fn a_client_that_does_not_introduce_itself_gets_the_server_itself() {
 #[test]
 fn a_server_that_refuses_the_introduction_may_be_newer() {
     run(async || {
-        let (mut client, mut server, older) = begin(Order::OlderFirst);
+        let (mut client, mut server, older) = begin(VersionOrder::OlderFirst);
         client.send(&hello()).await;
         let asked = server.json().await;
         reply(
@@ -84,7 +84,7 @@ fn a_server_that_refuses_the_introduction_may_be_newer() {
         assert_eq!(result["capabilities"].get("tasks"), None);
         assert!(!older.get());
         // One that is neither keeps its own refusal.
-        let (mut client, mut server, older) = begin(Order::OlderFirst);
+        let (mut client, mut server, older) = begin(VersionOrder::OlderFirst);
         client.send(&hello()).await;
         for _ in 0..2 {
             let asked = server.json().await;
@@ -119,7 +119,7 @@ fn who_is_asked_first_and_says_no_or_nothing_is_introduced_to() {
                 "data": {"supported": ["2025-06-18"]}}})),
             None,
         ] {
-            let (mut client, mut server, older) = begin(Order::NewerFirst);
+            let (mut client, mut server, older) = begin(VersionOrder::NewerFirst);
             client.send(&hello()).await;
             let discover = server.json().await;
             assert_eq!(discover["method"], "server/discover");
@@ -149,7 +149,7 @@ fn versions_that_nobody_knows_are_refused() {
             json!({"error": {"code": -32022, "message": "no"}}),
             json!({"error": {"code": -32020, "message": "headers"}}),
         ] {
-            let (mut client, mut server, older) = begin(Order::NewerFirst);
+            let (mut client, mut server, older) = begin(VersionOrder::NewerFirst);
             client.send(&hello()).await;
             let discover = server.json().await;
             let mut answer = answer;
@@ -173,8 +173,8 @@ fn a_server_that_does_not_survive_the_question_is_started_again() {
             args: vec!["-c".into(), script.into()],
             ..ServerCommand::default()
         };
-        let mut reach = Reach::new(Endpoint::Command(command), 1 << 16);
-        reach.order = Order::NewerFirst;
+        let mut reach = UpstreamConnector::new(Endpoint::Command(command), 1 << 16);
+        reach.order = VersionOrder::NewerFirst;
         for _ in 0..2 {
             let link = reach.connect().unwrap();
             let mut client = Client {
@@ -187,7 +187,7 @@ fn a_server_that_does_not_survive_the_question_is_started_again() {
             // Nobody holds on to what it hears.
             client.input = Box::pin(tokio::io::sink());
             assert_eq!(client.line().await, None);
-            let mut never = crate::wire::stop::Stop::new(std::future::pending::<()>());
+            let mut never = crate::wire::shutdown::Shutdown::new(std::future::pending::<()>());
             let ended = link.far.end(SOON, &mut never).await;
             assert!(ended.status.is_some_and(|status| status.success()));
         }
@@ -198,7 +198,7 @@ fn a_server_that_does_not_survive_the_question_is_started_again() {
 #[test]
 fn neither_waits_for_the_other() {
     run(async || {
-        let (mut client, mut server, _) = begin(Order::OlderFirst);
+        let (mut client, mut server, _) = begin(VersionOrder::OlderFirst);
         client.send(&hello()).await;
         for _ in 0..40 {
             client.send_line(&"c".repeat(3000)).await;

@@ -11,14 +11,14 @@ use std::collections::HashMap;
 
 /// What the client was shown.
 #[derive(Debug, Default)]
-pub(crate) struct Hiding {
+pub(crate) struct HiddenTools {
     /// Whether answers are looked at; behind a gateway that is the gateway's work.
     pub on: Cell<bool>,
     /// The tools that were listed to the client, and whether they were hidden.
     listed: RefCell<HashMap<String, bool>>,
 }
 
-impl Hiding {
+impl HiddenTools {
     /// The answer without the tools that are hidden; `None`: it goes on as it is.
     pub(crate) fn without_hidden(
         &self,

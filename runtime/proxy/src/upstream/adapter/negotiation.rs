@@ -5,9 +5,9 @@
 //! round. A server that does not survive the question is started again and is introduced
 //! to; one that does not answer it is introduced to after a while.
 
-use crate::upstream::adapter::compose::{Speaker, with_tasks, without_tasks};
+use crate::upstream::adapter::compose::{ClientIdentity, with_tasks, without_tasks};
 use crate::upstream::adapter::switch::Handover;
-use crate::upstream::adapter::{Ends, Manner, Order};
+use crate::upstream::adapter::{NegotiationOptions, ServerStreams, VersionOrder};
 use crate::upstream::process::Server;
 use crate::wire::line::{Line, LineReader};
 use crate::wire::unix::{Input, Output};
@@ -29,8 +29,8 @@ use tokio::time::{Instant, sleep_until};
 /// What is kept of what is said meanwhile, in bytes, in each direction.
 const MAX_MEANWHILE: usize = 1024 * 1024;
 
-/// See the module.
-pub(super) struct Beginning {
+/// A connection of which it is not known yet which version the server speaks.
+pub(super) struct Negotiation {
     lines: LineReader<ReadHalf<DuplexStream>>,
     back: WriteHalf<DuplexStream>,
     input: Output,
@@ -39,7 +39,7 @@ pub(super) struct Beginning {
         crate::upstream::adapter::ServerCommand,
         crate::upstream::adapter::Child,
     )>,
-    manner: Manner,
+    options: NegotiationOptions,
     handover: Rc<Handover>,
     frames: FrameReader,
     /// What the client's side said that has not been sent yet.
@@ -82,22 +82,22 @@ enum Found {
 }
 
 /// The introduction.
-struct Hello {
+struct InitializeRequest {
     line: Vec<u8>,
     id: Vec<u8>,
     key: Key,
     params: Value,
 }
 
-impl Beginning {
+impl Negotiation {
     pub(super) fn new(
         far: DuplexStream,
-        server: Ends,
-        manner: &Manner,
+        server: ServerStreams,
+        options: &NegotiationOptions,
         handover: Rc<Handover>,
     ) -> Self {
         let (read, back) = tokio::io::split(far);
-        let limit = manner.max_message;
+        let limit = options.max_message;
         Self {
             // What the client's side says was read before, and may have grown since.
             lines: LineReader::new(read, limit.saturating_mul(2)),
@@ -105,7 +105,7 @@ impl Beginning {
             input: server.input,
             output: LineReader::new(server.output, limit),
             again: server.again,
-            manner: manner.clone(),
+            options: options.clone(),
             handover,
             frames: FrameReader::new(limit.saturating_mul(2)),
             waiting: Vec::new(),
@@ -120,26 +120,26 @@ impl Beginning {
             self.hand_over(None).await;
             return None;
         };
-        let outcome = match self.manner.order {
-            Order::OlderFirst => self.older_first(&hello).await,
-            Order::NewerFirst => self.newer_first(&hello).await,
+        let outcome = match self.options.order {
+            VersionOrder::OlderFirst => self.older_first(&hello).await,
+            VersionOrder::NewerFirst => self.newer_first(&hello).await,
         };
         match outcome {
-            Outcome::Older(said) => {
-                self.manner.older.set(true);
+            Negotiated::Older(said) => {
+                self.options.older.set(true);
                 self.hand_over(said).await;
                 None
             }
-            Outcome::Refused(answer) => {
+            Negotiated::Refused(answer) => {
                 self.hand_over(Some(answer)).await;
                 None
             }
-            Outcome::Newer(found) => Some(self.newer(hello, &found).await),
+            Negotiated::Newer(found) => Some(self.newer(hello, &found).await),
         }
     }
 
     /// The introduction, if that is how the client begins.
-    async fn first(&mut self) -> Option<Hello> {
+    async fn first(&mut self) -> Option<InitializeRequest> {
         loop {
             match self.next(None).await {
                 Event::Client(line) if is_blank(&line) => {}
@@ -161,12 +161,12 @@ impl Beginning {
         }
     }
 
-    fn read_hello(&mut self, line: &[u8]) -> Option<Hello> {
+    fn read_hello(&mut self, line: &[u8]) -> Option<InitializeRequest> {
         let frame = self.frames.read(line).ok()?;
         let id = frame.id()?;
         let is_hello = frame.method().and_then(text).as_deref() == Some("initialize");
         is_hello.then_some(())?;
-        Some(Hello {
+        Some(InitializeRequest {
             line: line.to_vec(),
             id: id.to_vec(),
             key: Key::parse(id)?,
@@ -238,37 +238,37 @@ impl Beginning {
         }
     }
 
-    async fn older_first(&mut self, hello: &Hello) -> Outcome {
+    async fn older_first(&mut self, hello: &InitializeRequest) -> Negotiated {
         if self.write(&hello.line).await.is_err() {
-            return Outcome::Older(None);
+            return Negotiated::Older(None);
         }
         let Some(answer) = self.answer(&hello.key, None).await else {
-            return Outcome::Older(None);
+            return Negotiated::Older(None);
         };
         let refused = self.frames.read(&answer).is_ok_and(|f| f.error().is_some());
         if !refused {
-            return Outcome::Older(Some(answer));
+            return Negotiated::Older(Some(answer));
         }
         match self.discover(hello).await {
-            Found::Newer(result) => Outcome::Newer(result),
-            Found::Neither(why) => Outcome::Refused(refusal(hello, &why)),
-            Found::Older | Found::Gone => Outcome::Refused(answer),
+            Found::Newer(result) => Negotiated::Newer(result),
+            Found::Neither(why) => Negotiated::Refused(refusal(hello, &why)),
+            Found::Older | Found::Gone => Negotiated::Refused(answer),
         }
     }
 
-    async fn newer_first(&mut self, hello: &Hello) -> Outcome {
+    async fn newer_first(&mut self, hello: &InitializeRequest) -> Negotiated {
         let found = match self.discover(hello).await {
             Found::Gone if self.start_again() => Found::Older,
             found => found,
         };
         match found {
-            Found::Newer(result) => Outcome::Newer(result),
-            Found::Neither(why) => Outcome::Refused(refusal(hello, &why)),
+            Found::Newer(result) => Negotiated::Newer(result),
+            Found::Neither(why) => Negotiated::Refused(refusal(hello, &why)),
             Found::Older => {
                 self.waiting.insert(0, hello.line.clone());
-                Outcome::Older(None)
+                Negotiated::Older(None)
             }
-            Found::Gone => Outcome::Refused(Vec::new()),
+            Found::Gone => Negotiated::Refused(Vec::new()),
         }
     }
 
@@ -286,22 +286,22 @@ impl Beginning {
         // The first has ended; what it left behind goes with it.
         child.replace(Some(server));
         self.input = Box::pin(input);
-        self.output = LineReader::new(Box::pin(output), self.manner.max_message);
+        self.output = LineReader::new(Box::pin(output), self.options.max_message);
         note(format_args!(
             "a server ended when it was asked `server/discover`; it is started again and spoken to in an older version"
         ));
         true
     }
 
-    async fn discover(&mut self, hello: &Hello) -> Found {
+    async fn discover(&mut self, hello: &InitializeRequest) -> Found {
         let id = format!("bouncer-{}-discover", random::unguessable());
-        let meta = Speaker::new(&hello.params, false).meta(None);
+        let meta = ClientIdentity::new(&hello.params, false).meta(None);
         let line = json!({"jsonrpc": "2.0", "id": id, "method": "server/discover",
             "params": {"_meta": meta}});
         if self.write(line.to_string().as_bytes()).await.is_err() {
             return Found::Gone;
         }
-        let until = Instant::now() + self.manner.pace.discover;
+        let until = Instant::now() + self.options.timeouts.discover;
         let answer = self.answer(&Key::Text(id), Some(until)).await;
         let Some(answer) = answer else {
             if self.closed || Instant::now() < until {
@@ -309,7 +309,7 @@ impl Beginning {
             }
             note(format_args!(
                 "a server did not answer `server/discover` within {:?}; it is spoken to in an older version",
-                self.manner.pace.discover
+                self.options.timeouts.discover
             ));
             return Found::Older;
         };
@@ -361,7 +361,7 @@ impl Beginning {
         self.input.flush().await
     }
 
-    async fn newer(mut self, hello: Hello, found: &Value) -> Newer {
+    async fn newer(mut self, hello: InitializeRequest, found: &Value) -> Newer {
         let mut rest = Vec::new();
         for line in self.waiting.drain(..) {
             rest.extend_from_slice(&line);
@@ -371,14 +371,14 @@ impl Beginning {
         let source =
             tokio::io::AsyncReadExt::chain(io::Cursor::new(rest), self.lines.into_source());
         let mut capabilities = found.get("capabilities").cloned().unwrap_or_default();
-        let tasks = has_tasks(&capabilities) && self.manner.order == Order::NewerFirst;
+        let tasks = has_tasks(&capabilities) && self.options.order == VersionOrder::NewerFirst;
         without_tasks(&mut capabilities);
         if tasks {
             with_tasks(&mut capabilities, json!({}));
         }
         let answer = introduction(&hello, found, &capabilities);
         Newer {
-            lines: LineReader::new(Box::new(source), self.manner.max_message.saturating_mul(2)),
+            lines: LineReader::new(Box::new(source), self.options.max_message.saturating_mul(2)),
             back: self.back,
             input: self.input,
             output: self.output,
@@ -391,16 +391,16 @@ impl Beginning {
 }
 
 /// How a connection goes on.
-enum Outcome {
+enum Negotiated {
     /// As it is; what the server said last.
     Older(Option<Vec<u8>>),
     /// The server is no use; what the client is told.
     Refused(Vec<u8>),
-    /// With an interpreter; what the server said of itself.
+    /// With an adapter; what the server said of itself.
     Newer(Value),
 }
 
-fn refusal(hello: &Hello, why: &str) -> Vec<u8> {
+fn refusal(hello: &InitializeRequest, why: &str) -> Vec<u8> {
     jsonrpc::error(&hello.id, jsonrpc::INTERNAL_ERROR, why, None)
 }
 
@@ -452,7 +452,7 @@ fn judge(answer: &Value) -> Found {
 }
 
 /// What a server of the newer version says of itself, as one of an older would.
-fn introduction(hello: &Hello, found: &Value, capabilities: &Value) -> Vec<u8> {
+fn introduction(hello: &InitializeRequest, found: &Value, capabilities: &Value) -> Vec<u8> {
     let wanted = hello.params.get("protocolVersion").and_then(Value::as_str);
     let version = VERSIONS.iter().find(|version| Some(**version) == wanted);
     let info = found.get("_meta").and_then(|meta| meta.get(SERVER_META));

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 /// A line of the proxy's own.
 #[derive(Debug)]
-pub(crate) struct OwnLine(String);
+pub(crate) struct ProxyMessage(String);
 
-impl OwnLine {
+impl ProxyMessage {
     /// Asks for a page of the tools. `meta` are the members of `_meta` that protocol
     /// versions without a handshake want in every request.
     pub(crate) fn list_tools(id: &str, cursor: Option<&str>, meta: Option<&Value>) -> Self {

@@ -1,7 +1,7 @@
 //! Streams of changes: one for lists, and one for the resources that the client wants to
 //! hear of. What ends is opened again.
 
-use crate::upstream::adapter::Interpreter;
+use crate::upstream::adapter::VersionAdapter;
 use crate::upstream::adapter::answers::number;
 use bouncer_mcp::version::SUBSCRIPTION_META;
 use serde_json::{Map, Value, json};
@@ -48,9 +48,9 @@ struct Listen {
     since: Instant,
 }
 
-/// See the module.
+/// What the client wants to hear of, and the streams in which the server tells it.
 #[derive(Debug)]
-pub(super) struct Listens {
+pub(super) struct Subscriptions {
     /// Those of [`KINDS`] that the server offers.
     kinds: Vec<(&'static str, &'static str)>,
     resources: BTreeSet<String>,
@@ -61,7 +61,7 @@ pub(super) struct Listens {
     over: bool,
 }
 
-impl Listens {
+impl Subscriptions {
     pub(super) fn new(capabilities: &Value) -> Self {
         let offered = |(of, _, _): &(&str, &str, &str)| {
             capabilities.pointer(&format!("/{of}/listChanged")) == Some(&Value::Bool(true))
@@ -91,10 +91,10 @@ impl Listens {
     }
 }
 
-impl Interpreter {
+impl VersionAdapter {
     /// The client is done with its introduction.
     pub(super) fn start_listening(self: &Rc<Self>) {
-        if !self.listens.borrow().listened {
+        if !self.subscriptions.borrow().listened {
             self.listen(What::Lists);
         }
     }
@@ -102,8 +102,8 @@ impl Interpreter {
     /// Takes a resource to those that the client hears of, or from them.
     pub(super) fn subscribe(self: &Rc<Self>, uri: &str, wanted: bool) -> Result<(), &'static str> {
         let changed = {
-            let listens = &mut *self.listens.borrow_mut();
-            let resources = &mut listens.resources;
+            let subscriptions = &mut *self.subscriptions.borrow_mut();
+            let resources = &mut subscriptions.resources;
             if wanted {
                 let bytes: usize = resources.iter().map(String::len).sum();
                 if resources.len() >= MAX_RESOURCES || bytes + uri.len() > MAX_BYTES {
@@ -123,34 +123,34 @@ impl Interpreter {
     fn listen(self: &Rc<Self>, what: What) {
         let number = self.next_number();
         let (filter, older) = {
-            let listens = &mut *self.listens.borrow_mut();
+            let subscriptions = &mut *self.subscriptions.borrow_mut();
             let mut filter = Map::new();
             match what {
                 What::Lists => {
-                    for (name, _) in &listens.kinds {
+                    for (name, _) in &subscriptions.kinds {
                         filter.insert((*name).to_owned(), Value::Bool(true));
                     }
                 }
-                What::Resources if listens.resources.is_empty() => {}
+                What::Resources if subscriptions.resources.is_empty() => {}
                 What::Resources => {
-                    let resources = json!(listens.resources);
+                    let resources = json!(subscriptions.resources);
                     filter.insert("resourceSubscriptions".to_owned(), resources);
                 }
             }
             // A stream that takes another's place is opened before that ends: nothing
             // gets lost between them.
-            let older: Vec<u64> = listens
+            let older: Vec<u64> = subscriptions
                 .open
                 .iter()
                 .filter(|(_, listen)| listen.what == what)
                 .map(|(&number, _)| number)
                 .collect();
-            if listens.over {
+            if subscriptions.over {
                 return;
             }
             if !filter.is_empty() {
                 let since = Instant::now();
-                listens.open.insert(number, Listen { what, since });
+                subscriptions.open.insert(number, Listen { what, since });
             }
             (filter, older)
         };
@@ -158,13 +158,13 @@ impl Interpreter {
             return self.close(&older);
         }
         let line = json!({"jsonrpc": "2.0", "id": number, "method": "subscriptions/listen",
-            "params": {"_meta": self.speaker.meta(None), "notifications": filter}});
+            "params": {"_meta": self.identity.meta(None), "notifications": filter}});
         self.up.push(line.to_string().as_bytes());
     }
 
     fn close(&self, numbers: &[u64]) {
         for number in numbers {
-            self.listens.borrow_mut().open.remove(number);
+            self.subscriptions.borrow_mut().open.remove(number);
             self.cancel_upstream(*number);
         }
     }
@@ -176,21 +176,21 @@ impl Interpreter {
             return;
         };
         let (older, missed) = {
-            let listens = &mut *self.listens.borrow_mut();
-            let Some(what) = listens.open.get(&number).map(|listen| listen.what) else {
+            let subscriptions = &mut *self.subscriptions.borrow_mut();
+            let Some(what) = subscriptions.open.get(&number).map(|listen| listen.what) else {
                 return;
             };
-            let older: Vec<u64> = listens
+            let older: Vec<u64> = subscriptions
                 .open
                 .iter()
                 .filter(|(other, listen)| listen.what == what && **other < number)
                 .map(|(&number, _)| number)
                 .collect();
-            let again = what == What::Lists && std::mem::replace(&mut listens.listened, true);
+            let again = what == What::Lists && std::mem::replace(&mut subscriptions.listened, true);
             (
                 older,
                 if again {
-                    listens.kinds.clone()
+                    subscriptions.kinds.clone()
                 } else {
                     Vec::new()
                 },
@@ -206,17 +206,20 @@ impl Interpreter {
     /// A stream has ended; it may be worth opening it again.
     pub(super) fn on_listen_ended(self: &Rc<Self>, number: u64, again: bool) {
         let (what, pause) = {
-            let listens = &mut *self.listens.borrow_mut();
-            let Some(ended) = listens.open.remove(&number) else {
+            let subscriptions = &mut *self.subscriptions.borrow_mut();
+            let Some(ended) = subscriptions.open.remove(&number) else {
                 return;
             };
             let what = ended.what;
-            let replaced = listens.open.values().any(|listen| listen.what == what);
+            let replaced = subscriptions
+                .open
+                .values()
+                .any(|listen| listen.what == what);
             if replaced || !again {
                 return;
             }
-            let first = self.manner.pace.first_pause;
-            let Some(pause) = listens.pause(what) else {
+            let first = self.options.timeouts.first_pause;
+            let Some(pause) = subscriptions.pause(what) else {
                 return;
             };
             *pause = if ended.since.elapsed() > LONGEST_PAUSE || pause.is_zero() {
@@ -227,7 +230,12 @@ impl Interpreter {
             (what, *pause)
         };
         self.later(pause, move |this| {
-            let open = this.listens.borrow().open.values().any(|l| l.what == what);
+            let open = this
+                .subscriptions
+                .borrow()
+                .open
+                .values()
+                .any(|l| l.what == what);
             if !open {
                 this.listen(what);
             }
@@ -237,9 +245,9 @@ impl Interpreter {
     /// The client has left: what is listened to ends.
     pub(super) fn stop_listening(&self) {
         let open: Vec<u64> = {
-            let mut listens = self.listens.borrow_mut();
-            listens.over = true;
-            listens.open.keys().copied().collect()
+            let mut subscriptions = self.subscriptions.borrow_mut();
+            subscriptions.over = true;
+            subscriptions.open.keys().copied().collect()
         };
         self.close(&open);
     }
