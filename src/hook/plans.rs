@@ -7,7 +7,7 @@ use crate::clients::file;
 use crate::output::Failure;
 use crate::source;
 use bouncer_compiler::{Input, Options, packs};
-use bouncer_plan::format::VIEW_PROVENANCE;
+use bouncer_plan::format::ViewKind;
 use bouncer_plan::{Plan, digest_of};
 use std::path::Path;
 
@@ -188,7 +188,7 @@ fn digest(texts: &[(String, String)], source: &PolicySource) -> blake3::Hash {
 #[must_use]
 pub fn looks_at_provenance(plan: &Plan) -> bool {
     let mut dimensions = plan.tables().dimensions.iter();
-    dimensions.any(|dimension| dimension.view.get() == VIEW_PROVENANCE)
+    dimensions.any(|dimension| dimension.view == ViewKind::Provenance)
 }
 
 #[cfg(test)]

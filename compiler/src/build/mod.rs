@@ -21,7 +21,7 @@ pub use threads::{MAX_THREADS, Threads};
 
 use list::Built;
 
-use bouncer_plan::format::{AUTOMATON_NFA, AutomatonRef, NONE, Range};
+use bouncer_plan::format::{AutomatonKind, AutomatonRef, NONE, Range};
 use regex_automata::dfa::dense;
 use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};
 use regex_automata::{MatchKind, dfa::StartKind};
@@ -166,7 +166,7 @@ impl Automata {
             let count = u32::try_from(built.positions.len()).unwrap_or(u32::MAX);
             let fallback = built
                 .fallback
-                .map_or(NONE, |nfa| self.push(&nfa, AUTOMATON_NFA, count, NONE));
+                .map_or(NONE, |nfa| self.push(&nfa, AutomatonKind::Nfa, count, NONE));
             let automaton = self.push(&built.bytes, built.kind, count, fallback);
             if let Some(prefilter) = built.prefilter {
                 self.attach(automaton, &prefilter);
@@ -182,12 +182,12 @@ impl Automata {
         }
     }
 
-    fn push(&mut self, bytes: &[u8], kind: u32, patterns: u32, fallback: u32) -> u32 {
+    fn push(&mut self, bytes: &[u8], kind: AutomatonKind, patterns: u32, fallback: u32) -> u32 {
         let index = self.refs.len() as u32;
         self.refs.push(AutomatonRef {
             start: U32::new(self.bytes.len() as u32),
             length: U32::new(bytes.len() as u32),
-            kind: U32::new(kind),
+            kind,
             patterns: U32::new(patterns),
             fallback: U32::new(fallback),
             prefilter: Range {

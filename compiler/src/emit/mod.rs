@@ -13,7 +13,7 @@ use crate::policy::{Policy, Pos, Transport};
 use bouncer_plan::Verdict;
 use bouncer_plan::format::{
     self, Header, HeuristicWord, META_HAS_RULES, META_HEURISTICS, META_HIDE_DENIED, Meta, NONE,
-    PathEdge, PathNode, Range, Section, SectionEntry, ServerEntry,
+    PathEdge, PathNode, Range, Section, SectionEntry, ServerEntry, WordKind,
 };
 use bouncer_plan::{digest_of, edge_slot};
 use std::collections::HashSet;
@@ -244,21 +244,18 @@ fn write_heuristics(writer: &mut Writer, policy: &Policy) {
         return;
     };
     let lists = [
-        &heuristics.sink_names,
-        &heuristics.sink_words,
-        &heuristics.sink_formats,
-        &heuristics.destructive_words,
-        &heuristics.labels.untrusted_words,
-        &heuristics.labels.observed_words,
-        &heuristics.consequential_words,
+        (WordKind::SinkName, &heuristics.sink_names),
+        (WordKind::SinkWord, &heuristics.sink_words),
+        (WordKind::SinkFormat, &heuristics.sink_formats),
+        (WordKind::Destructive, &heuristics.destructive_words),
+        (WordKind::Untrusted, &heuristics.labels.untrusted_words),
+        (WordKind::Observed, &heuristics.labels.observed_words),
+        (WordKind::Consequential, &heuristics.consequential_words),
     ];
-    for (kind, words) in (0..).zip(lists) {
+    for (kind, words) in lists {
         for word in words {
             let word = writer.text(word);
-            writer.heuristic_words.push(HeuristicWord {
-                kind: U32::new(kind),
-                word,
-            });
+            writer.heuristic_words.push(HeuristicWord { kind, word });
         }
     }
 }
@@ -289,7 +286,7 @@ fn write_servers(writer: &mut Writer, policy: &Policy) {
 
 fn meta(writer: &mut Writer, policy: &Policy, lowered: &Lowered) -> Meta {
     let rules = policy.rules.as_ref();
-    let verdict = |verdict: Option<Verdict>| verdict.unwrap_or(Verdict::Allow) as u8;
+    let verdict = |verdict: Option<Verdict>| verdict.unwrap_or(Verdict::Allow);
     let mut flags = 0;
     if rules.is_some() {
         flags |= META_HAS_RULES;

@@ -13,7 +13,7 @@ mod paths;
 
 pub use class::class;
 pub use formula::{Literal, rows};
-pub use groups::{Atom, Dimension, Group, LoweredTest, Quant, Row};
+pub use groups::{Atom, Dimension, DimensionKey, Group, LoweredTest, Quant, Row};
 pub use paths::{PathTable, Step, display as paths_display, steps};
 
 use crate::policy::{Policy, Pos};

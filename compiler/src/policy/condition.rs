@@ -4,6 +4,7 @@
 
 use super::Pos;
 use bouncer_plan::Label;
+pub use bouncer_plan::SqlDialect;
 
 /// A boolean formula over tests.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,19 +79,6 @@ pub enum View {
     SqlVerb(SqlDialect),
     /// `sql(x).table`: tables that the query names, as [`View::SqlVerb`].
     SqlTable(SqlDialect),
-}
-
-/// The dialect a query is read in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum SqlDialect {
-    /// `sql(x)`: the parser's generic dialect.
-    Generic,
-    /// `sql(x, postgres)`.
-    Postgres,
-    /// `sql(x, sqlite)`.
-    Sqlite,
-    /// `sql(x, mysql)`.
-    Mysql,
 }
 
 /// An argument path, without the leading `args`. An empty path is the whole object.

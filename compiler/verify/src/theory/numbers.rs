@@ -2,11 +2,12 @@
 //! name, and, for tests that take numbers for texts, spellings of numbers.
 
 use super::{Answer, Theory};
-use crate::facts::{Claim, Class, Fact, Look};
+use crate::facts::{Claim, Fact, Look};
 use crate::leaf::{Leaf, Value};
 use crate::words::{self, End};
 use bouncer_compiler::lower::Mode;
 use bouncer_compiler::policy::{ListItem, Op, Scalar};
+use bouncer_plan::format::TestClass;
 use bouncer_reader::number;
 use std::cmp::Ordering;
 
@@ -128,7 +129,7 @@ fn settles_numbers(fact: &Fact, mode: Mode) -> Option<bool> {
                 Mode::Any => None,
             }
         }
-        (Look::Value, Op::Equals(_) | Op::In(_)) if fact.class == Class::Text => {
+        (Look::Value, Op::Equals(_) | Op::In(_)) if fact.class == TestClass::Text => {
             (mode == Mode::Maybe).then_some(true)
         }
         _ => None,

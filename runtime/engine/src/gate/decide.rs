@@ -440,7 +440,6 @@ fn rule_stage<'a>(
     } else {
         (meta.on_unknown, &meta.on_unknown_at)
     };
-    let fallback = Verdict::from_byte(fallback).ok_or(Corrupt)?;
     let RuleVerdict {
         verdict,
         rule,
@@ -477,11 +476,7 @@ fn rule_stage<'a>(
 
 /// The verdict for a tainted destination.
 fn on_tainted(contract: Option<&Contract>) -> Verdict {
-    let byte = contract.and_then(|contract| u8::try_from(contract.on_tainted.get()).ok());
-    match byte.and_then(Verdict::from_byte) {
-        Some(Verdict::Ask) => Verdict::Ask,
-        _ => Verdict::Deny,
-    }
+    contract.map_or(Verdict::Deny, |contract| contract.on_tainted)
 }
 
 /// Writes the parameter and the value of the failing constraint for the reason.

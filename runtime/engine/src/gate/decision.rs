@@ -6,7 +6,7 @@ use bouncer_plan::Label;
 use bouncer_plan::Stage;
 use bouncer_plan::Tables;
 use bouncer_plan::Verdict;
-use bouncer_plan::format::{Constraint, NONE, Pos, RateLimit, Rule};
+use bouncer_plan::format::{Constraint, ConstraintKind, NONE, Pos, RateLimit, Rule};
 use bouncer_plan::slice;
 use bouncer_reader::json::Malformed;
 use bouncer_reader::text::Quoted;
@@ -181,13 +181,10 @@ impl<'a> Decision<'a> {
             Cause::MaxCalls { .. } => "budget.max_calls",
             Cause::Rate(_) => "budget.rate",
             Cause::Uncounted => "budget.uncounted",
-            Cause::Constraint(constraint) => {
-                if constraint.kind.get() == 0 {
-                    "constraint.path"
-                } else {
-                    "constraint.pattern"
-                }
-            }
+            Cause::Constraint(constraint) => match constraint.kind {
+                ConstraintKind::Within => "constraint.path",
+                ConstraintKind::Matches => "constraint.pattern",
+            },
             Cause::Rule { .. } => "rule.matched",
             Cause::Fallback { .. } => "rule.default",
             Cause::Confirm { .. } => "default.confirm",
@@ -341,7 +338,7 @@ impl fmt::Display for Reason<'_, '_> {
                 f,
                 "attempts of tool {tool} cannot be counted: the file of shared budgets cannot be used"
             ),
-            Cause::Constraint(constraint) if constraint.kind.get() == 0 => {
+            Cause::Constraint(constraint) if constraint.kind == ConstraintKind::Within => {
                 write!(
                     f,
                     "argument {param} is {value}, outside the allowed prefixes"

@@ -4,7 +4,7 @@
 use crate::provenance;
 use bouncer_plan::Tables;
 use bouncer_plan::automaton::{Automaton, NfaScratch};
-use bouncer_plan::format::{AUTOMATON_NFA, NONE};
+use bouncer_plan::format::{AutomatonKind, NONE};
 use bouncer_reader::json;
 
 /// Distinct picks that are tried one by one. A call with more is judged by the
@@ -108,7 +108,7 @@ impl Scratch {
         let nfa_states = tables
             .automata
             .iter()
-            .filter(|automaton| automaton.kind.get() == AUTOMATON_NFA)
+            .filter(|automaton| automaton.kind == AutomatonKind::Nfa)
             .filter_map(|automaton| Automaton::parse(automaton, tables.automata_bytes))
             .map(|automaton| match automaton {
                 Automaton::Nfa(nfa) => nfa.states() as usize,

@@ -6,8 +6,8 @@ use crate::provenance::{FieldRule, LabelStep, OutputLabels};
 use crate::tools::{Derived, Heuristics, LabelHeuristics, ToolDefinition};
 use bouncer_plan::Label;
 use bouncer_plan::format::{
-    CONTRACT_OUTPUTS, Contract, HeuristicWord, META_HEURISTICS, NONE, OutputLabel, VIEW_CALLS,
-    VIEW_COUNT,
+    CONTRACT_OUTPUTS, Contract, ContractLayer, HeuristicWord, META_HEURISTICS, NONE, OutputLabel,
+    ViewKind, WordKind,
 };
 use bouncer_plan::{Corrupt, Tables, at, glob, slice};
 use std::sync::Arc;
@@ -139,7 +139,7 @@ impl Link {
             let group = at(tables.groups, group)?;
             history = history.max(group.call_history.get() as usize);
             let mut dimensions = slice(tables.dimensions, &group.dimensions)?.iter();
-            link.counted |= dimensions.any(|dimension| dimension.view.get() == VIEW_CALLS);
+            link.counted |= dimensions.any(|dimension| dimension.view == ViewKind::Calls);
         }
         if link.contract != NONE {
             let contract = at(tables.contracts, link.contract)?;
@@ -164,13 +164,13 @@ pub(super) fn full_name(server: Option<&str>, tool: &str) -> String {
 
 /// The contract of a tool: the user's before a pack's, the longer key before the bare name.
 pub(super) fn find_contract(tables: &Tables<'_>, full: &str, tool: &str) -> Result<u32, Corrupt> {
-    for layer in 0..2 {
+    for layer in [ContractLayer::User, ContractLayer::Pack] {
         for key in [full, tool] {
             let index = partition(tables.contracts, |contract: &Contract| {
-                Ok((tables.text(&contract.key)?, contract.layer.get()) < (key, layer))
+                Ok((tables.text(&contract.key)?, contract.layer) < (key, layer))
             })?;
             if let Some(contract) = tables.contracts.get(index)
-                && contract.layer.get() == layer
+                && contract.layer == layer
                 && tables.text(&contract.key)? == key
             {
                 return Ok(index as u32);
@@ -196,7 +196,7 @@ pub(super) fn find_groups(
         out.push(index as u32);
     }
     for (index, group) in tables.groups.iter().enumerate().skip(exact) {
-        if glob::matches(group.kind.get(), tables.text(&group.pattern)?, full) {
+        if glob::matches(group.kind, tables.text(&group.pattern)?, full) {
             out.push(index as u32);
         }
     }
@@ -216,7 +216,7 @@ pub(super) fn find_aims(
             out.push(Aim {
                 path: record.path.get(),
                 dimension,
-                once: matches!(record.view.get(), VIEW_COUNT | VIEW_CALLS),
+                once: record.view.is_of_the_call(),
             });
         }
     }
@@ -247,26 +247,26 @@ pub(super) fn heuristics(tables: &Tables<'_>) -> Result<Option<Heuristics>, Corr
     if meta.flags.get() & META_HEURISTICS == 0 {
         return Ok(None);
     }
-    let words = |kind: u32| -> Result<Vec<String>, Corrupt> {
+    let words = |kind: WordKind| -> Result<Vec<String>, Corrupt> {
         let of_kind = tables
             .heuristic_words
             .iter()
-            .filter(|word: &&HeuristicWord| word.kind.get() == kind);
+            .filter(|word: &&HeuristicWord| word.kind == kind);
         of_kind
             .map(|word| tables.text(&word.word).map(str::to_owned))
             .collect()
     };
     Ok(Some(Heuristics {
-        sink_names: words(0)?,
-        sink_words: words(1)?,
-        sink_formats: words(2)?,
-        destructive_words: words(3)?,
+        sink_names: words(WordKind::SinkName)?,
+        sink_words: words(WordKind::SinkWord)?,
+        sink_formats: words(WordKind::SinkFormat)?,
+        destructive_words: words(WordKind::Destructive)?,
         destructive_max_calls: Some(meta.destructive_max_calls.get()).filter(|&max| max != NONE),
         labels: LabelHeuristics {
-            untrusted_words: words(4)?,
-            observed_words: words(5)?,
+            untrusted_words: words(WordKind::Untrusted)?,
+            observed_words: words(WordKind::Observed)?,
         },
-        consequential_words: words(6)?,
+        consequential_words: words(WordKind::Consequential)?,
     }))
 }
 
@@ -276,12 +276,6 @@ pub(super) fn output_labels(
     contract: u32,
     heuristics: Option<&Heuristics>,
 ) -> Result<OutputLabels, Corrupt> {
-    let label = |value: u32| {
-        u8::try_from(value)
-            .ok()
-            .and_then(Label::from_byte)
-            .ok_or(Corrupt)
-    };
     if contract != NONE {
         let contract = at(tables.contracts, contract)?;
         if contract.flags.get() & CONTRACT_OUTPUTS != 0 {
@@ -289,11 +283,11 @@ pub(super) fn output_labels(
             for field in slice(tables.output_labels, &contract.outputs)? {
                 fields.push(FieldRule {
                     path: label_steps(tables, field)?,
-                    label: label(field.label.get())?,
+                    label: field.label,
                 });
             }
             return Ok(OutputLabels {
-                default: label(contract.output_label.get())?,
+                default: contract.output_label,
                 fields,
                 by_name: None,
             });
