@@ -12,7 +12,7 @@ NAMES = ("LICEN", "COPYING", "NOTICE", "UNLICENSE", "COPYRIGHT")
 def collect(ready):
     """One text: each crate with its licence, each licence text once."""
     said = json.loads(release.run(
-        ["cargo", "metadata", "--format-version=1", "--locked", "--features=tls",
+        ["cargo", "metadata", "--format-version=1", "--locked",
          f"--filter-platform={ready.needs.target}"],
         cwd=release.ROOT,
     ))

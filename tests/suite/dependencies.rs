@@ -1,4 +1,4 @@
-//! Licences and duplicates among the dependencies.
+//! Licences and duplicates among the dependencies, with every feature and on every platform.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -21,8 +21,9 @@ const ALLOWED: [&str; 10] = [
 /// Crates that stand in two versions, and why that is bearable.
 ///
 /// `syn` only runs while derives are expanded; some have moved to its version 3. `ring`,
-/// which only TLS needs, draws its random numbers with an older `getrandom`.
-const DUPLICATES: [&str; 2] = ["getrandom", "syn"];
+/// which only TLS needs, draws its random numbers with an older `getrandom`, and calls Windows
+/// by an older `windows-sys`.
+const DUPLICATES: [&str; 3] = ["getrandom", "syn", "windows-sys"];
 
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
@@ -32,8 +33,6 @@ fn metadata() -> Value {
             "1",
             "--locked",
             "--all-features",
-            "--filter-platform",
-            "x86_64-unknown-linux-gnu",
         ])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
@@ -46,15 +45,77 @@ fn metadata() -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Whether an SPDX expression can be satisfied: some `OR` branch whose `AND` parts are
-/// all allowed.
+/// Whether an SPDX expression can be satisfied with what is allowed. `AND` binds tighter than
+/// `OR`; older manifests write `/` for `OR`.
 fn satisfiable(expression: &str) -> bool {
-    let flat = expression.replace(['(', ')'], " ").replace('/', " OR ");
-    flat.split(" OR ").any(|branch| {
-        branch
-            .split(" AND ")
-            .all(|part| ALLOWED.contains(&part.trim()))
-    })
+    let spaced = expression.replace('(', " ( ").replace(')', " ) ");
+    let spaced = spaced.replace('/', " OR ");
+    let words: Vec<&str> = spaced.split_whitespace().collect();
+    let mut rest = &words[..];
+    let satisfied = any_of(&mut rest);
+    assert!(rest.is_empty(), "{expression} is no licence");
+    satisfied
+}
+
+fn any_of(words: &mut &[&str]) -> bool {
+    let mut satisfied = all_of(words);
+    while let ["OR", rest @ ..] = *words {
+        *words = rest;
+        satisfied |= all_of(words);
+    }
+    satisfied
+}
+
+fn all_of(words: &mut &[&str]) -> bool {
+    let mut satisfied = one_of(words);
+    while let ["AND", rest @ ..] = *words {
+        *words = rest;
+        satisfied &= one_of(words);
+    }
+    satisfied
+}
+
+fn one_of(words: &mut &[&str]) -> bool {
+    match *words {
+        ["(", rest @ ..] => {
+            *words = rest;
+            let satisfied = any_of(words);
+            assert_eq!(words.first(), Some(&")"));
+            *words = &words[1..];
+            satisfied
+        }
+        [licence, "WITH", exception, rest @ ..] => {
+            *words = rest;
+            ALLOWED.contains(&&*format!("{licence} WITH {exception}"))
+        }
+        [licence, rest @ ..] => {
+            *words = rest;
+            ALLOWED.contains(licence)
+        }
+        [] => panic!("a licence ends too soon"),
+    }
+}
+
+#[test]
+fn licences_are_read_as_spdx_means_them() {
+    for allowed in [
+        "MIT",
+        "MIT/GPL-3.0-only",
+        "GPL-3.0-only OR MIT",
+        "(MIT OR GPL-3.0-only) AND ISC",
+        "Apache-2.0 WITH LLVM-exception",
+    ] {
+        assert!(satisfiable(allowed), "{allowed}");
+    }
+    for refused in [
+        "GPL-3.0-only",
+        "MIT AND GPL-3.0-only",
+        "(MIT OR Apache-2.0) AND GPL-3.0-only",
+        "GPL-2.0-only WITH Classpath-exception-2.0",
+        "ISC AND (GPL-3.0-only OR LGPL-3.0-only)",
+    ] {
+        assert!(!satisfiable(refused), "{refused}");
+    }
 }
 
 #[test]

@@ -224,7 +224,7 @@ fn what_is_no_certificate_is_refused_at_the_start() {
     std::fs::write(place.path("none"), "nothing").unwrap();
     for (certificate, key, why) in [
         ("none", "a.key", "holds no certificate"),
-        ("missing", "a.key", "is no certificate in PEM"),
+        ("missing", "a.key", "`missing`: No such file"),
         ("a.pem", "none", "is no private key in PEM"),
         ("a.pem", "b.key", "cannot be used together"),
     ] {
