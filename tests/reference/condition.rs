@@ -7,7 +7,7 @@
 use super::json::{self, Json};
 use super::leaves::{self, Leaf};
 use super::{number, paths, shared, text};
-use bouncer_compiler::policy::{
+use bouncer_compiler::policy::{Part, 
     Compare, Cond, ListItem, Op, Path, Quantifier, Scalar, Segment, Subject, Test, TypeName, View,
 };
 use bouncer_plan::Label;
@@ -191,7 +191,7 @@ impl Judge<'_> {
                 Scalar::Number(number) => known(compares(*compare, number, bound)),
                 _ => UNKNOWN,
             },
-            Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) | Op::Within(_)
+            Op::Part(..) | Op::Matches(_) | Op::Within(_)
                 if *value == Scalar::Null =>
             {
                 known(false)
@@ -258,8 +258,8 @@ impl Judge<'_> {
 
     fn string(&self, op: &Op, text: &str) -> bool {
         match op {
-            Op::Contains(part) => text.contains(part.as_str()),
-            Op::StartsWith(start) => text.starts_with(start.as_str()),
+            Op::Part(Part::Anywhere, part) => text.contains(part.as_str()),
+            Op::Part(Part::Start, part) => text.starts_with(part.as_str()),
             Op::Matches(pattern) => self.regexes[&pattern.regex].is_match(text),
             other => unreachable!("not a string test: {other:?}"),
         }
@@ -293,8 +293,7 @@ fn evaluable(test: &Test, value: &Scalar) -> bool {
         (Subject::Arg(_, View::Value), op) => {
             match op {
                 Op::Equals(Scalar::Str(_))
-                | Op::Contains(_)
-                | Op::StartsWith(_)
+                | Op::Part(..)
                 | Op::Matches(_)
                 | Op::Within(_) => string,
                 Op::In(items) => string

@@ -60,10 +60,16 @@ pub(super) fn patterns(dimension: &Dimension) -> Vec<String> {
 
 fn pattern(op: &Op) -> Option<String> {
     match op {
-        Op::Contains(text) => Some(regex_syntax::escape(text)),
-        Op::StartsWith(text) => Some(format!(r"\A{}", regex_syntax::escape(text))),
+        Op::Part(part, text) => Some(part.pattern(text)),
         Op::Matches(pattern) => Some(pattern.regex.clone()),
-        _ => None,
+        Op::Equals(_)
+        | Op::In(_)
+        | Op::Within(_)
+        | Op::Compare(..)
+        | Op::Exists
+        | Op::Type(_)
+        | Op::Provenance(_)
+        | Op::CarriesUntrusted => None,
     }
 }
 
@@ -182,7 +188,7 @@ fn write_dimension(
     for (test, index) in numbered() {
         match &test.op {
             // Built together, below.
-            Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) => {}
+            Op::Part(..) | Op::Matches(_) => {}
             Op::Equals(Scalar::Number(text)) if view.is_of_the_call() => {
                 push_simple(writer, SimpleKind::NumberEqual, 0, text, test, index);
             }
@@ -242,7 +248,7 @@ fn pattern_error(policy: &Policy, group: &Group, op: Option<&Op>, message: &str)
     }
     let written = match op {
         Some(Op::Matches(pattern)) => pattern.written.clone(),
-        Some(Op::Contains(text) | Op::StartsWith(text)) => text.clone(),
+        Some(Op::Part(_, text)) => text.clone(),
         _ => group.pattern.clone(),
     };
     let rules = policy.rules.iter().flat_map(|set| &set.rules);
@@ -341,7 +347,7 @@ fn write_simple(writer: &mut Writer, op: &Op, test: &LoweredTest, index: u32) {
             push_simple(writer, SimpleKind::CarriesUntrusted, 0, "", test, index);
         }
         // Handled by the caller.
-        Op::Equals(_) | Op::In(_) | Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) => {}
+        Op::Equals(_) | Op::In(_) | Op::Part(..) | Op::Matches(_) => {}
     }
 }
 

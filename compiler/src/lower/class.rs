@@ -13,7 +13,7 @@ pub fn class(op: &Op, view: ViewKind) -> TestClass {
         Op::Equals(Scalar::Str(_)) => TestClass::Text,
         Op::In(items) if items.iter().any(is_textual) => TestClass::Text,
         Op::Equals(_) | Op::In(_) => TestClass::Equality,
-        Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) | Op::Within(_) => TestClass::Text,
+        Op::Part(..) | Op::Matches(_) | Op::Within(_) => TestClass::Text,
         Op::Compare(..) | Op::Exists | Op::Type(_) | Op::Provenance(_) | Op::CarriesUntrusted => {
             TestClass::Own
         }

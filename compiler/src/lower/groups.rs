@@ -311,7 +311,7 @@ fn check(test: &Test) -> Result<(), CompileError> {
         }
         Subject::Arg(..) => matches!(
             test.op,
-            Op::Equals(_) | Op::In(_) | Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_)
+            Op::Equals(_) | Op::In(_) | Op::Part(..) | Op::Matches(_)
         ),
         Subject::Count(_) | Subject::Calls { .. } => number(&test.op),
         Subject::Provenance(_) => matches!(test.op, Op::Provenance(_) | Op::CarriesUntrusted),

@@ -2,7 +2,7 @@
 //! Rust syntax, every test has a position. `!=`, `notRegex`, `not in` are
 //! [`Cond::Not`] around the positive test.
 
-use super::Pos;
+use super::{Part, Pos};
 use bouncer_plan::Label;
 pub use bouncer_plan::SqlDialect;
 
@@ -105,10 +105,8 @@ pub enum Op {
     Equals(Scalar),
     /// Equal to one of the items, or matched by an item that is a pattern.
     In(Vec<ListItem>),
-    /// The text contains this.
-    Contains(String),
-    /// The text starts with this.
-    StartsWith(String),
+    /// The text holds this there.
+    Part(Part, String),
     /// The regex finds a match in the text.
     Matches(Pattern),
     /// The path lies within one of these prefixes.

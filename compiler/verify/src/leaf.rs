@@ -351,8 +351,7 @@ fn value(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option<Outcome> {
 fn in_text(fact: &Fact, form: &str, bit: u8, table: Option<&Table>) -> Option<u8> {
     let when = |holds: bool| if holds { bit } else { 0 };
     Some(match &fact.op {
-        Op::Contains(part) => when(form.contains(part.as_str())),
-        Op::StartsWith(part) => when(form.starts_with(part.as_str())),
+        Op::Part(part, text) => when(part.holds(form, text)),
         Op::Matches(_) => when(table?.matches(form)?),
         Op::Equals(scalar) => same_text(scalar, form, bit),
         Op::In(items) => {

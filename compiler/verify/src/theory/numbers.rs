@@ -35,7 +35,7 @@ impl Theory {
             }
             textual |= matches!(
                 fact.op,
-                Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) | Op::Within(_)
+                Op::Part(..) | Op::Matches(_) | Op::Within(_)
             ) && matches!(fact.look, Look::Value | Look::Raw)
                 || matches!(fact.look, Look::Trusted | Look::Tainted);
             named(&fact.op, &mut bounds);
@@ -51,7 +51,7 @@ impl Theory {
                         settles_numbers(fact, *mode).is_none()
                             && matches!(
                                 fact.op,
-                                Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_)
+                                Op::Part(..) | Op::Matches(_)
                             )
                     })
                 })
@@ -122,7 +122,7 @@ fn settles_numbers(fact: &Fact, mode: Mode) -> Option<bool> {
         (Look::Host | Look::Domain | Look::SqlVerb(_) | Look::SqlTable(_), _) => {
             Some(matches!(mode, Mode::Any | Mode::Maybe))
         }
-        (Look::Value, Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) | Op::Within(_)) => {
+        (Look::Value, Op::Part(..) | Op::Matches(_) | Op::Within(_)) => {
             match mode {
                 Mode::Plain | Mode::All => Some(false),
                 Mode::Maybe => Some(true),
