@@ -2,8 +2,8 @@
 
 use super::rng::Rng;
 use super::vocabulary::{DOMAINS, INNER_KEYS, KEYS, NUMBERS, PREFIXES, REGEXES, TEXTS};
-use bouncer_compiler::policy::{Part, 
-    Compare, Cond, ListItem, Op, Path, Pattern, Pos, Quantifier, Scalar, Segment, SqlDialect,
+use bouncer_compiler::policy::{
+    Compare, Cond, ListItem, Op, Part, Path, Pattern, Pos, Quantifier, Scalar, Segment, SqlDialect,
     Subject, Test, TypeName, View,
 };
 use bouncer_plan::Label;

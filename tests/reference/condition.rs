@@ -7,8 +7,9 @@
 use super::json::{self, Json};
 use super::leaves::{self, Leaf};
 use super::{number, paths, shared, text};
-use bouncer_compiler::policy::{Part, 
-    Compare, Cond, ListItem, Op, Path, Quantifier, Scalar, Segment, Subject, Test, TypeName, View,
+use bouncer_compiler::policy::{
+    Compare, Cond, ListItem, Op, Part, Path, Quantifier, Scalar, Segment, Subject, Test, TypeName,
+    View,
 };
 use bouncer_plan::Label;
 use regex::Regex;
@@ -191,11 +192,7 @@ impl Judge<'_> {
                 Scalar::Number(number) => known(compares(*compare, number, bound)),
                 _ => UNKNOWN,
             },
-            Op::Part(..) | Op::Matches(_) | Op::Within(_)
-                if *value == Scalar::Null =>
-            {
-                known(false)
-            }
+            Op::Part(..) | Op::Matches(_) | Op::Within(_) if *value == Scalar::Null => known(false),
             Op::Within(prefixes) => {
                 let within = paths::within(form, prefixes);
                 Outcome {
@@ -290,19 +287,16 @@ fn evaluable(test: &Test, value: &Scalar) -> bool {
     let string = matches!(value, Scalar::Str(_));
     match (&test.subject, &test.op) {
         (_, Op::Exists | Op::Type(_) | Op::Provenance(_) | Op::CarriesUntrusted) => true,
-        (Subject::Arg(_, View::Value), op) => {
-            match op {
-                Op::Equals(Scalar::Str(_))
-                | Op::Part(..)
-                | Op::Matches(_)
-                | Op::Within(_) => string,
-                Op::In(items) => string
+        (Subject::Arg(_, View::Value), op) => match op {
+            Op::Equals(Scalar::Str(_)) | Op::Part(..) | Op::Matches(_) | Op::Within(_) => string,
+            Op::In(items) => {
+                string
                     || items.iter().all(
                         |item| matches!(item, ListItem::Scalar(s) if !matches!(s, Scalar::Str(_))),
-                    ),
-                _ => true,
+                    )
             }
-        }
+            _ => true,
+        },
         _ => string,
     }
 }

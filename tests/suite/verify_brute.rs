@@ -7,9 +7,9 @@
 
 use crate::generate::rng::Rng;
 use crate::verify_domain::{Calls, names};
-use bouncer_compiler::policy::{Part, 
-    Compare, Cond, Fallback, ListItem, Op, Path, Pattern, Policy, Pos, Quantifier, Rule, RuleSet,
-    Scalar, Segment, Subject, Test, ToolGlob, TypeName, View,
+use bouncer_compiler::policy::{
+    Compare, Cond, Fallback, ListItem, Op, Part, Path, Pattern, Policy, Pos, Quantifier, Rule,
+    RuleSet, Scalar, Segment, Subject, Test, ToolGlob, TypeName, View,
 };
 use bouncer_engine::gate::{Attempt, Call, Gate};
 use bouncer_plan::Plan;

@@ -45,6 +45,25 @@ const LONG_DFA_LIMIT: usize = 32 << 20;
 /// Bytes that an NFA may take.
 const NFA_LIMIT: usize = 64 << 20;
 
+/// So few patterns are built before a thread has started.
+const FEW_PATTERNS: usize = 8;
+
+/// Builds automata for all of these lists, on at most so many threads (and eight).
+/// `progress` is told now and then how many patterns are built, and of how many.
+pub(crate) fn build(
+    lists: &[Arc<[String]>],
+    threads: usize,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Automata {
+    let all = lists.iter().map(|list| list.len()).sum();
+    let threads = if all < FEW_PATTERNS { 1 } else { threads };
+    let mut automata = Automata::default();
+    automata.prepare(lists, &Threads::new(threads), &mut |done| {
+        progress(done, all);
+    });
+    automata
+}
+
 /// The automata of a plan.
 #[derive(Debug, Default)]
 pub struct Automata {

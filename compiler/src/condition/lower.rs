@@ -9,7 +9,7 @@ use super::items::list_item;
 use super::similar::similar;
 use super::{Context, Error};
 use crate::policy::{
-    Part, Compare, Cond, ListItem, Op, Pattern, Quantifier, Scalar, Subject, Test, View,
+    Compare, Cond, ListItem, Op, Part, Pattern, Quantifier, Scalar, Subject, Test, View,
 };
 use bouncer_plan::Label;
 

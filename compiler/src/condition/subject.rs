@@ -153,7 +153,8 @@ impl Builder {
             .next()
             .map(|pair| pair.as_str().to_owned())
             .unwrap_or_default();
-        let spelt = Part::meant(&name).map(|part| format!("write `args.x {} \"text\"`", part.name()));
+        let spelt =
+            Part::meant(&name).map(|part| format!("write `args.x {} \"text\"`", part.name()));
         let help = match name.as_str() {
             "includes" | "contains" | "indexOf" | "include" => "write `args.x contains \"text\"`",
             "endsWith" | "endswith" => "write `args.x matches /text$/`",
@@ -167,7 +168,10 @@ impl Builder {
             "exists" => "write `args.x exists`",
             _ => "arguments have no methods; operators stand between words",
         };
-        self.fail(Error::new(format!("`.{name}(…)` is not an operator"), span(step)).help(spelt.unwrap_or_else(|| help.to_owned())))
+        self.fail(
+            Error::new(format!("`.{name}(…)` is not an operator"), span(step))
+                .help(spelt.unwrap_or_else(|| help.to_owned())),
+        )
     }
 
     fn call(

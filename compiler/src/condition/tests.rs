@@ -83,8 +83,14 @@ fn operators() {
             "args.q >= 1",
             POp::Compare(Compare::GreaterEqual, "1".into()),
         ),
-        ("args.q contains \"x \"", POp::Part(Part::Anywhere, "x ".into())),
-        ("args.q starts_with '/tmp'", POp::Part(Part::Start, "/tmp".into())),
+        (
+            "args.q contains \"x \"",
+            POp::Part(Part::Anywhere, "x ".into()),
+        ),
+        (
+            "args.q starts_with '/tmp'",
+            POp::Part(Part::Start, "/tmp".into()),
+        ),
         ("args.q exists", POp::Exists),
         ("args.q is string", POp::Type(TypeName::String)),
         (

@@ -3,7 +3,7 @@
 use super::pos;
 use super::writer::{Writer, since};
 use crate::build::LiteralSetBuilder;
-use crate::lower::{CompileError, PathTable, paths_display, steps};
+use crate::lower::{CompileError, PathTable, paths_display, sorted_contracts, steps};
 use crate::policy::{Contract, Layer, Policy, TrustedForm};
 use bouncer_plan::Label;
 use bouncer_plan::format::{
@@ -20,16 +20,9 @@ pub(super) fn write(
     paths: &PathTable,
     errors: &mut Vec<CompileError>,
 ) {
-    for contract in sorted(policy) {
+    for contract in sorted_contracts(policy) {
         write_contract(writer, contract, paths, errors);
     }
-}
-
-/// All contracts in the order in which they are written.
-pub(super) fn sorted(policy: &Policy) -> Vec<&Contract> {
-    let mut contracts: Vec<&Contract> = policy.contracts.iter().collect();
-    contracts.sort_by(|a, b| (&a.key, a.layer).cmp(&(&b.key, b.layer)));
-    contracts
 }
 
 fn write_contract(

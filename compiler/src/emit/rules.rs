@@ -4,7 +4,8 @@ use super::pos;
 use super::writer::{Writer, since};
 use crate::build::LiteralSetBuilder;
 use crate::lower::{
-    CompileError, Dimension, DimensionKey, Group, Lowered, LoweredTest, Mode, class,
+    CompileError, Dimension, DimensionKey, Group, Lowered, LoweredTest, Mode, class, pattern,
+    patterns_of,
 };
 use crate::policy::{Compare, ListItem, Op, Policy, Quantifier, Scalar, TypeName};
 use bouncer_plan::Label;
@@ -50,27 +51,6 @@ pub(super) fn write(
     groups
         .map(|group| write_group(writer, policy, group, errors))
         .collect()
-}
-
-/// The patterns that a dimension's tests look for, in the order of the tests.
-pub(super) fn patterns(dimension: &Dimension) -> Vec<String> {
-    let tests = dimension.tests.iter();
-    tests.filter_map(|test| pattern(&test.op)).collect()
-}
-
-fn pattern(op: &Op) -> Option<String> {
-    match op {
-        Op::Part(part, text) => Some(part.pattern(text)),
-        Op::Matches(pattern) => Some(pattern.regex.clone()),
-        Op::Equals(_)
-        | Op::In(_)
-        | Op::Within(_)
-        | Op::Compare(..)
-        | Op::Exists
-        | Op::Type(_)
-        | Op::Provenance(_)
-        | Op::CarriesUntrusted => None,
-    }
 }
 
 fn write_group(
@@ -178,7 +158,7 @@ fn write_dimension(
         });
     }
     let numbered = || dimension.tests.iter().zip(first_test as u32..);
-    let patterns = patterns(dimension);
+    let patterns = patterns_of(dimension);
     let owners: Vec<(u32, &LoweredTest)> = numbered()
         .map(|(test, index)| (index, test))
         .filter(|(_, test)| pattern(&test.op).is_some())

@@ -8,8 +8,8 @@ use super::node::{Meaning, Node, Value};
 use super::path;
 use super::patterns;
 use crate::diagnostic::{Code, Diagnostic, Span, plain, quote};
-use crate::policy::{Part, 
-    Compare, Cond, Op, Path, Quantifier, Scalar, Segment, Subject, Test, TypeName, View,
+use crate::policy::{
+    Compare, Cond, Op, Part, Path, Quantifier, Scalar, Segment, Subject, Test, TypeName, View,
 };
 
 const TYPES: &[(&str, TypeName)] = &[

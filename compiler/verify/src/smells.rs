@@ -16,8 +16,9 @@ use blocks::{
     KEYWORDS, has_keyword, holds_sql, letter_case, line_breaks, other_case, start_only, upper,
 };
 use bouncer_compiler::diagnostic::{Code, escape, quote};
-use bouncer_compiler::policy::{Part, 
-    Contract, ListItem, Op, Path, Pattern, Policy, Pos, Rule, Scalar, Segment, Subject, Test, View,
+use bouncer_compiler::policy::{
+    Contract, ListItem, Op, Part, Path, Pattern, Policy, Pos, Rule, Scalar, Segment, Subject, Test,
+    View,
 };
 use bouncer_plan::Verdict;
 use serde_json::json;

@@ -33,10 +33,8 @@ impl Theory {
                 Some(_) => continue,
                 None => {}
             }
-            textual |= matches!(
-                fact.op,
-                Op::Part(..) | Op::Matches(_) | Op::Within(_)
-            ) && matches!(fact.look, Look::Value | Look::Raw)
+            textual |= matches!(fact.op, Op::Part(..) | Op::Matches(_) | Op::Within(_))
+                && matches!(fact.look, Look::Value | Look::Raw)
                 || matches!(fact.look, Look::Trusted | Look::Tainted);
             named(&fact.op, &mut bounds);
         }
@@ -49,10 +47,7 @@ impl Theory {
                 .filter(|(id, mode, _)| {
                     self.facts.get(*id).is_some_and(|fact| {
                         settles_numbers(fact, *mode).is_none()
-                            && matches!(
-                                fact.op,
-                                Op::Part(..) | Op::Matches(_)
-                            )
+                            && matches!(fact.op, Op::Part(..) | Op::Matches(_))
                     })
                 })
                 .copied()
@@ -122,13 +117,11 @@ fn settles_numbers(fact: &Fact, mode: Mode) -> Option<bool> {
         (Look::Host | Look::Domain | Look::SqlVerb(_) | Look::SqlTable(_), _) => {
             Some(matches!(mode, Mode::Any | Mode::Maybe))
         }
-        (Look::Value, Op::Part(..) | Op::Matches(_) | Op::Within(_)) => {
-            match mode {
-                Mode::Plain | Mode::All => Some(false),
-                Mode::Maybe => Some(true),
-                Mode::Any => None,
-            }
-        }
+        (Look::Value, Op::Part(..) | Op::Matches(_) | Op::Within(_)) => match mode {
+            Mode::Plain | Mode::All => Some(false),
+            Mode::Maybe => Some(true),
+            Mode::Any => None,
+        },
         (Look::Value, Op::Equals(_) | Op::In(_)) if fact.class == TestClass::Text => {
             (mode == Mode::Maybe).then_some(true)
         }
