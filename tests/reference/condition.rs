@@ -257,6 +257,7 @@ impl Judge<'_> {
         match op {
             Op::Part(Part::Anywhere, part) => text.contains(part.as_str()),
             Op::Part(Part::Start, part) => text.starts_with(part.as_str()),
+            Op::Part(Part::End, part) => text.ends_with(part.as_str()),
             Op::Matches(pattern) => self.regexes[&pattern.regex].is_match(text),
             other => unreachable!("not a string test: {other:?}"),
         }

@@ -91,6 +91,7 @@ fn operators() {
             "args.q starts_with '/tmp'",
             POp::Part(Part::Start, "/tmp".into()),
         ),
+        ("args.q ends_with '.md'", POp::Part(Part::End, ".md".into())),
         ("args.q exists", POp::Exists),
         ("args.q is string", POp::Type(TypeName::String)),
         (

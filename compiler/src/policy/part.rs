@@ -1,4 +1,4 @@
-//! Where a text has to hold another: the operators `contains` and `starts_with`.
+//! Where a text has to hold another: the operators `contains`, `starts_with`, `ends_with`.
 
 use regex_syntax::escape;
 
@@ -10,11 +10,13 @@ pub enum Part {
     Anywhere,
     /// At the start.
     Start,
+    /// At the end.
+    End,
 }
 
 impl Part {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Anywhere, Self::Start];
+    pub const ALL: [Self; 3] = [Self::Anywhere, Self::Start, Self::End];
 
     /// The operator as policies write it.
     #[must_use]
@@ -22,6 +24,7 @@ impl Part {
         match self {
             Self::Anywhere => "contains",
             Self::Start => "starts_with",
+            Self::End => "ends_with",
         }
     }
 
@@ -31,6 +34,7 @@ impl Part {
         match self {
             Self::Anywhere => "The text contains this.",
             Self::Start => "The text starts with this.",
+            Self::End => "The text ends with this.",
         }
     }
 
@@ -56,6 +60,7 @@ impl Part {
         match self {
             Self::Anywhere => escape(part),
             Self::Start => format!(r"\A{}", escape(part)),
+            Self::End => format!(r"{}\z", escape(part)),
         }
     }
 
@@ -65,6 +70,7 @@ impl Part {
         match self {
             Self::Anywhere => text.contains(part),
             Self::Start => text.starts_with(part),
+            Self::End => text.ends_with(part),
         }
     }
 
@@ -75,6 +81,7 @@ impl Part {
         match self {
             Self::Anywhere => (false, false),
             Self::Start => (true, false),
+            Self::End => (false, true),
         }
     }
 }

@@ -88,6 +88,7 @@ pub(crate) const NATIVE_TESTS: &[&str] = &[
     "in",
     "within",
     Part::Start.name(),
+    Part::End.name(),
     "exists",
     "type",
     "gt",
