@@ -157,7 +157,6 @@ impl Builder {
             Part::meant(&name).map(|part| format!("write `args.x {} \"text\"`", part.name()));
         let help = match name.as_str() {
             "includes" | "contains" | "indexOf" | "include" => "write `args.x contains \"text\"`",
-            "endsWith" | "endswith" => "write `args.x matches /text$/`",
             "test" | "match" | "matches" | "search" => "write `args.x matches /regex/`",
             "some" | "any" => "write `any args.x in [a, b]`",
             "every" | "all" => "write `all args.x in [a, b]`",

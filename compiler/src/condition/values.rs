@@ -38,8 +38,8 @@ impl Builder {
                     ("match" | "like", _) => "`matches /regex/`".to_owned(),
                     ("includes" | "has", _) => "`contains \"text\"`".to_owned(),
                     (_, Some(part)) => format!("`{} \"text\"`", part.name()),
-                    ("equals" | "eq", None) => "`==`".to_owned(),
-                    (_, None) => "`matches /text$/`".to_owned(),
+                    // `equals` and `eq`.
+                    (_, None) => "`==`".to_owned(),
                 };
                 self.fail(
                     Error::new(format!("`{word}` is not an operator"), at)
