@@ -463,7 +463,7 @@ const BAD: &[(&str, &str, &str, &str)] = &[
         "args.x endswith \"a\"",
         "endswith \"a\"",
         "not an operator",
-        "matches",
+        "ends_with",
     ),
     ("args.x == \"a", "\"a", "no closing", ""),
     ("args.x matches /a", "/a", "no closing", ""),
