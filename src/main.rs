@@ -4,7 +4,6 @@
 mod cli;
 mod clients;
 mod cmd;
-mod hook;
 mod output;
 mod progress;
 mod serve;

@@ -1,8 +1,9 @@
 //! What every subcommand shares about its output: exit codes, errors, broken pipes.
 
 use crate::cli::ColorChoice;
+use bouncer_plan::{LoadError, Verdict};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Something went wrong, or the policy has errors.
@@ -37,10 +38,25 @@ impl From<io::Error> for Failure {
     }
 }
 
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        Self::Message(format!("the compiled plan does not load: {error}"))
+    }
+}
+
 impl Failure {
     /// A failure about a file.
     pub fn file(what: &str, path: &Path, error: &dyn std::fmt::Display) -> Self {
         Self::Message(format!("cannot {what} `{}`: {error}", path.display()))
+    }
+}
+
+/// The exit code that tells a verdict.
+pub const fn code_of(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Allow => 0,
+        Verdict::Ask => ASK,
+        Verdict::Deny => DENY,
     }
 }
 
@@ -88,25 +104,4 @@ pub fn exit(result: Outcome) -> ExitCode {
 pub fn error_line(message: &str) {
     // If standard error is gone there is nobody left to tell.
     let _ = writeln!(anstream::stderr(), "\u{1b}[1;31merror\u{1b}[0m: {message}");
-}
-
-/// Writes a file whole or not at all. A link is followed; what is no regular file, such as
-/// a device, is written to and stays what it is.
-///
-/// # Errors
-/// If that fails; then the file is as it was.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-        return std::fs::write(path, bytes);
-    }
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let mut draft = target.as_os_str().to_owned();
-    draft.push(format!(".{}.tmp", std::process::id()));
-    let draft = PathBuf::from(draft);
-    let written = std::fs::write(&draft, bytes).and_then(|()| std::fs::rename(&draft, &target));
-    if written.is_err() {
-        // It may not exist; the first error is the one to tell.
-        let _ = std::fs::remove_file(&draft);
-    }
-    written
 }

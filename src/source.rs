@@ -9,7 +9,7 @@ use bouncer_compiler::{CompileError, Input, Loaded, Options};
 use bouncer_engine::tools::{DefinitionError, Lock, ToolDefinition};
 use bouncer_plan::Plan;
 use bouncer_plan::format::{MAGIC, Meta, Str};
-use bouncer_proxy::approvals::Lifetimes;
+use bouncer_store::approvals::Lifetimes;
 use bouncer_system::private;
 use bouncer_verify::ListedTool;
 use std::io::{Read, Write};

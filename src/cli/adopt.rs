@@ -2,7 +2,8 @@
 
 use super::{BudgetOptions, PolicySource};
 use crate::clients::Client;
-use crate::hook::forms::Form;
+use bouncer_hook::agents::{self, Agent};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -75,8 +76,8 @@ docs/hook.md has the settings to paste."
 )]
 pub struct HookArgs {
     /// Whose hook it is
-    #[arg(value_name = "CLIENT")]
-    pub form: Form,
+    #[arg(value_name = "CLIENT", value_parser = agents_by_name())]
+    pub agent: &'static dyn Agent,
     #[command(flatten)]
     pub source: PolicySource,
     /// The audit log [default: the policy's `audit: {path}`, else ~/.bouncer/audit.jsonl]
@@ -87,6 +88,13 @@ pub struct HookArgs {
     pub store: Option<PathBuf>,
     #[command(flatten)]
     pub budgets: BudgetOptions,
+}
+
+/// Whose hooks are spoken.
+fn agents_by_name() -> impl TypedValueParser<Value = &'static dyn Agent> {
+    let values = agents::ALL.map(|agent| PossibleValue::new(agent.name()).help(agent.about()));
+    PossibleValuesParser::new(values)
+        .try_map(|name| agents::by_name(&name).ok_or("it is not the name of an agent"))
 }
 
 #[derive(Args, Debug)]

@@ -5,7 +5,8 @@
 //! to be untouched since, and the copy that belongs to it is known, without a record
 //! that could be lost.
 
-use std::io::{self, Write};
+use bouncer_system::replace::write_like;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// What stands in the name of a copy, after the file's own name.
@@ -41,9 +42,9 @@ pub fn replace(read: &Read, text: &str, keep: bool) -> io::Result<Option<PathBuf
     }
     let copy = keep.then(|| copy_name(&read.path, text));
     if let Some(copy) = &copy {
-        write(&read.path, copy, &read.text)?;
+        write_like(&read.path, copy, &read.text)?;
     }
-    write(&read.path, &read.path, text)?;
+    write_like(&read.path, &read.path, text)?;
     Ok(copy)
 }
 
@@ -87,33 +88,4 @@ fn copy_name(path: &Path, written: &str) -> PathBuf {
     let digest = blake3::hash(written.as_bytes()).to_hex();
     let short = digest.get(..16).unwrap_or_default();
     beside(path, &format!("{COPY}{short}"))
-}
-
-/// Writes `text` to `to`, with the permissions of `like`.
-fn write(like: &Path, to: &Path, text: &str) -> io::Result<()> {
-    let directory = to.parent().unwrap_or_else(|| Path::new("."));
-    let mut draft = tempfile::Builder::new()
-        .prefix(".bouncer-")
-        .tempfile_in(directory)?;
-    draft.write_all(text.as_bytes())?;
-    let permissions = std::fs::metadata(like)?.permissions();
-    draft.as_file().set_permissions(permissions)?;
-    draft.as_file().sync_all()?;
-    draft.persist(to).map_err(|error| error.error)?;
-    Ok(())
-}
-
-/// Writes a file of bouncer's own, readable by its owner only.
-///
-/// # Errors
-/// If it cannot be written.
-pub fn write_private(to: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
-    let directory = to.parent().filter(|d| !d.as_os_str().is_empty());
-    // Temporary files are private from the start.
-    let mut draft = tempfile::Builder::new()
-        .prefix(".bouncer-")
-        .tempfile_in(directory.unwrap_or_else(|| Path::new(".")))?;
-    draft.write_all(text.as_ref())?;
-    draft.persist(to).map_err(|error| error.error)?;
-    Ok(())
 }

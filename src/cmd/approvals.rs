@@ -6,7 +6,7 @@ use crate::cli::{ApproveArgs, DenyArgs, ListArgs, PolicySource, Standing, StoreA
 use crate::output::{Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
-use bouncer_proxy::approvals::{Choice, Lifetimes, Record, Status, Store};
+use bouncer_store::approvals::{Choice, Lifetimes, Record, Status, Store};
 use std::collections::HashSet;
 use std::io::{BufRead, IsTerminal, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -4,7 +4,7 @@ use crate::cli::CheckArgs;
 use crate::output::{ASK, DENY, Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::visible;
-use bouncer_engine::gate::{Approvable, Attempt, Call, Decision, Gate};
+use bouncer_engine::gate::{Attempt, Call, Decision, Gate};
 use bouncer_engine::tools::{Lock, ToolDefinition};
 use bouncer_plan::Verdict;
 use std::io::Write;
@@ -85,34 +85,26 @@ pub fn only_server(lock: &Lock, tool: &str) -> Option<String> {
 
 fn print(decision: &Decision<'_>, json: bool) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
+    let record = decision.record();
     if json {
-        let mut object = serde_json::json!({
-            "verdict": decision.verdict().name(),
-            "contract": decision.stage().name(),
-            "code": decision.code(),
-            "reason": decision.reason(),
-            "at": decision.position().map(|at| at.to_string()),
-            "rule": decision.rule(),
-        });
-        if let (Approvable::Destination(question), Some(map)) =
-            (decision.approvable(), object.as_object_mut())
-        {
-            map.insert(
-                "question".to_owned(),
-                serde_json::json!({ "param": question.param, "destination": question.destination }),
-            );
+        let mut object = record.summary();
+        if let Some(members) = object.as_object_mut() {
+            members.insert("rule".to_owned(), record.rule.into());
+            if let Some(unvouched) = record.unvouched() {
+                members.insert("question".to_owned(), unvouched);
+            }
         }
         return writeln!(stdout, "{object}");
     }
     write!(
         stdout,
         "{} ({}): {}",
-        decision.verdict(),
-        decision.stage(),
-        visible(&decision.reason().to_string())
+        record.verdict,
+        record.stage,
+        visible(&record.reason)
     )?;
-    if let Some(at) = decision.position() {
-        write!(stdout, "\n  at {}", visible(&at.to_string()))?;
+    if let Some(at) = &record.at {
+        write!(stdout, "\n  at {}", visible(at))?;
     }
     writeln!(stdout)
 }

@@ -1,7 +1,7 @@
 //! `bouncer compile`: policies in, one plan out.
 
 use crate::cli::CompileArgs;
-use crate::output::{ERROR, Failure, Outcome, write_whole};
+use crate::output::{ERROR, Failure, Outcome};
 use crate::source::{self, CompileFailure};
 use bouncer_compiler::diagnostic as render;
 use bouncer_compiler::policy::Policy;
@@ -9,6 +9,7 @@ use bouncer_engine::tools::Lock;
 use bouncer_plan::Plan;
 use bouncer_plan::format::GlobKind;
 use bouncer_plan::glob;
+use bouncer_system::replace::write_whole;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

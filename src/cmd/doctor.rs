@@ -11,7 +11,7 @@ use bouncer_audit::Audit;
 use bouncer_compiler::diagnostic::escape;
 use bouncer_engine::tools::{Lock, ToolDefinition};
 use bouncer_plan::Plan;
-use bouncer_proxy::approvals::Store;
+use bouncer_store::approvals::Store;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -517,7 +517,7 @@ fn own_files(said: &mut Said) {
         None => said.add(Mark::Gap, "there is no home directory for the audit log"),
     }
     if let Some(path) = Store::default_path() {
-        match Store::open(&path, bouncer_proxy::approvals::Lifetimes::default()) {
+        match Store::open(&path, bouncer_store::approvals::Lifetimes::default()) {
             Ok(_) => said.add(
                 Mark::Good,
                 format!("approvals are kept in `{}`", path.display()),

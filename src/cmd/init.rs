@@ -378,7 +378,8 @@ fn apply(args: &InitArgs, program: &str, plan: &mut Plan) -> Result<bool, Failur
     let path = plan.change.read.path.clone();
     let failed = |error: &std::io::Error| Failure::file("write", &path, error);
     if let Some((to, text)) = &plan.policy {
-        file::write_private(to, text).map_err(|error| Failure::file("write", to, &error))?;
+        bouncer_system::replace::write_private(to, text)
+            .map_err(|error| Failure::file("write", to, &error))?;
         writeln!(out, "wrote the gateway's policy `{}`", to.display())?;
     }
     let copy = file::replace(&plan.change.read, &plan.change.new, true).map_err(|e| failed(&e))?;

@@ -2,11 +2,12 @@
 
 use super::client_config::Upstream;
 use crate::cli::PinArgs;
-use crate::output::{ERROR, Failure, Outcome, write_whole};
+use crate::output::{ERROR, Failure, Outcome};
 use bouncer_compiler::builtin_heuristics;
 use bouncer_compiler::diagnostic::escape;
 use bouncer_engine::tools::{Change, Lock, LockedTool, Weight, differences};
 use bouncer_proxy::{Endpoint, inspect};
+use bouncer_system::replace::write_whole;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -80,25 +80,22 @@ fn report(
     let failed = wrong.iter().any(Option::is_some);
     tally.failed += u64::from(failed);
     let mut stdout = io::stdout().lock();
-    let at = decision.position().map(|at| at.to_string());
+    let record = decision.record();
     if json {
         let mut object = serde_json::json!({
             "line": number,
             "tool": tool,
-            "verdict": decision.verdict().name(),
-            "contract": decision.stage().name(),
-            "reason": decision.reason(),
-            "at": at,
+            "verdict": record.verdict.name(),
+            "contract": record.stage.name(),
+            "reason": record.reason,
+            "at": record.at,
         });
         if let Some(map) = object.as_object_mut() {
             if several {
                 map.insert("trace".to_owned(), name.into());
             }
-            if let Some(question) = decision.question() {
-                map.insert(
-                    "question".to_owned(),
-                    serde_json::json!({ "param": question.param, "destination": question.destination }),
-                );
+            if let Some(unvouched) = record.unvouched() {
+                map.insert("question".to_owned(), unvouched);
             }
             if let Some(want) = &expected.verdict {
                 map.insert("expect".to_owned(), want.as_str().into());
@@ -119,12 +116,12 @@ fn report(
         "{}: {}: {} ({}): {}",
         visible(&prefix),
         visible(tool),
-        decision.verdict(),
-        decision.stage(),
-        visible(&decision.reason().to_string())
+        record.verdict,
+        record.stage,
+        visible(&record.reason)
     )?;
-    if let Some(at) = at {
-        write!(stdout, " [{}]", visible(&at.to_string()))?;
+    if let Some(at) = &record.at {
+        write!(stdout, " [{}]", visible(at))?;
     }
     for want in wrong.into_iter().flatten() {
         write!(stdout, " -- EXPECTED {want}")?;

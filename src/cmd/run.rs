@@ -10,10 +10,9 @@ use bouncer_compiler::diagnostic::escape;
 use bouncer_engine::gate::{Gate, SharedTally};
 use bouncer_engine::tools::Lock;
 use bouncer_plan::Plan;
-use bouncer_proxy::approvals::Store;
-use bouncer_proxy::{
-    Changes, Desk, Endpoint, Metrics, Proxy, Settings, SharedBudgets, conversation_id,
-};
+use bouncer_proxy::{Changes, Desk, Endpoint, Metrics, Proxy, Settings, conversation_id};
+use bouncer_store::SharedBudgets;
+use bouncer_store::approvals::Store;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

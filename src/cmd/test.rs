@@ -172,14 +172,15 @@ impl Bench {
                         .map(str::to_owned)
                         .collect();
                     if !missed.is_empty() {
+                        let record = decision.record();
                         result.failures.push(Failed {
                             line: *line,
                             tool: tool.to_owned(),
                             expected: missed,
-                            verdict: decision.verdict().name(),
-                            contract: decision.stage().name(),
-                            reason: decision.reason(),
-                            at: decision.position().map(|at| at.to_string()),
+                            verdict: record.verdict.name(),
+                            contract: record.stage.name(),
+                            reason: record.reason,
+                            at: record.at,
                         });
                     }
                 })

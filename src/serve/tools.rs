@@ -5,7 +5,7 @@ use crate::cli::PolicySource;
 use crate::source;
 use bouncer_compiler::diagnostic;
 use bouncer_compiler::{Input, Options, packs};
-use bouncer_engine::gate::{Approvable, Attempt, Call, Gate};
+use bouncer_engine::gate::{Attempt, Call, Gate};
 use bouncer_plan::format::GlobKind;
 use bouncer_plan::{Plan, Tables, glob};
 use bouncer_verify::report;
@@ -216,26 +216,18 @@ impl Server {
         let raw = args.args.as_deref().map(|raw| raw.get().as_bytes());
         let call = Call::hypothetical(args.server.as_deref(), &args.tool, raw);
         let decision = gate.decide(&mut conversation, &call, Attempt::First, 0);
-        let question = match decision.approvable() {
-            Approvable::Destination(question) => {
-                json!({ "param": question.param, "destination": question.destination })
+        let record = decision.record();
+        let mut verdict = record.summary();
+        if let Some(members) = verdict.as_object_mut() {
+            let unvouched = record.unvouched().unwrap_or_default();
+            members.insert("question".to_owned(), unvouched);
+            if !left_out.is_empty() {
+                let note = format!(
+                    "no `server` was given, so what the policy says of a server's tools was left out: {}",
+                    left_out.join(", ")
+                );
+                members.insert("note".to_owned(), note.into());
             }
-            Approvable::Never | Approvable::ThisCall => Value::Null,
-        };
-        let mut verdict = json!({
-            "verdict": decision.verdict().name(),
-            "contract": decision.stage().name(),
-            "code": decision.code(),
-            "reason": decision.reason(),
-            "at": decision.position().map(|at| at.to_string()),
-            "question": question,
-        });
-        if let (Some(verdict), false) = (verdict.as_object_mut(), left_out.is_empty()) {
-            let note = format!(
-                "no `server` was given, so what the policy says of a server's tools was left out: {}",
-                left_out.join(", ")
-            );
-            verdict.insert("note".to_owned(), note.into());
         }
         Ok(verdict)
     }

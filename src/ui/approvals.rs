@@ -1,7 +1,7 @@
 //! Calls that wait for a human, and what became of others. A fault here decides nothing.
 
 use bouncer_proxy::Said;
-use bouncer_proxy::approvals::{Choice, DecideError, Lifetimes, Record, Status, Store};
+use bouncer_store::approvals::{Choice, DecideError, Lifetimes, Record, Status, Store};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::PathBuf;

@@ -17,8 +17,8 @@ pub use link::Link;
 
 use approvals::Approvals;
 use bouncer_engine::tools::Lock;
-use bouncer_proxy::approvals::Lifetimes;
 use bouncer_proxy::{Board, Metrics, Page, Said, Site};
+use bouncer_store::approvals::Lifetimes;
 use log::Log;
 use policy::PolicyView;
 use serde_json::json;

@@ -3,8 +3,8 @@
 use super::backwards;
 use super::log::Log;
 use bouncer_audit::{Arguments, Audit, Entry, Options, Outcome};
+use bouncer_engine::gate::VerdictRecord;
 use bouncer_plan::Stage;
-use bouncer_plan::Verdict;
 use serde_json::Value;
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -52,13 +52,7 @@ fn write(path: &Path, options: &Options, calls: std::ops::Range<u64>) {
                 tool: Some(if call % 2 == 0 { "even" } else { "odd" }),
                 judged_as: None,
                 arguments: Arguments::Json(text.as_bytes()),
-                verdict: Verdict::Deny,
-                contract: Stage::Rule,
-                code: "rule",
-                reason: "because",
-                at: None,
-                grounds: None,
-                forgotten: 0,
+                record: &VerdictRecord::denial(Stage::Rule, "rule", "because".to_owned()),
                 approval: None,
                 outcome: Outcome::Blocked,
                 latency: Duration::ZERO,

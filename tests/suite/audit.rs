@@ -2,6 +2,7 @@
 
 use crate::command::{bouncer, scratch};
 use bouncer_audit::{Arguments, Audit, Entry, Outcome};
+use bouncer_engine::gate::VerdictRecord;
 use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
 use serde_json::Value;
@@ -34,6 +35,14 @@ fn write(log: &Path, conversation: &str, calls: &[(&str, Verdict)]) {
     let mut audit = Audit::open(log, conversation, "plan").unwrap();
     for (call, (tool, verdict)) in (1..).zip(calls) {
         let allowed = *verdict == Verdict::Allow;
+        let (stage, code) = match allowed {
+            true => (Stage::Default, "default"),
+            false => (Stage::Rule, "rule"),
+        };
+        let record = VerdictRecord {
+            verdict: *verdict,
+            ..VerdictRecord::denial(stage, code, "because\nof \u{1b}[31mit".to_owned())
+        };
         audit
             .write(&Entry {
                 call,
@@ -41,13 +50,7 @@ fn write(log: &Path, conversation: &str, calls: &[(&str, Verdict)]) {
                 tool: Some(tool),
                 judged_as: None,
                 arguments: Arguments::Json(b"{}"),
-                verdict: *verdict,
-                contract: if allowed { Stage::Default } else { Stage::Rule },
-                code: if allowed { "default" } else { "rule" },
-                reason: "because\nof \u{1b}[31mit",
-                at: None,
-                grounds: None,
-                forgotten: 0,
+                record: &record,
                 approval: None,
                 outcome: if allowed {
                     Outcome::Forwarded

@@ -1,11 +1,17 @@
-//! Every file of this directory is part of the binary: with `autotests` off, a file
+//! Every file of these directories is part of its binary: with `autotests` off, a file
 //! that `main.rs` does not name would silently test nothing.
 
 use std::path::Path;
 
 #[test]
 fn no_test_file_is_forgotten() {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite");
+    for folder in ["tests/suite", "tests/decisions"] {
+        none_is_forgotten(folder);
+    }
+}
+
+fn none_is_forgotten(folder: &str) {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let main = std::fs::read_to_string(dir.join("main.rs")).unwrap();
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
@@ -15,7 +21,7 @@ fn no_test_file_is_forgotten() {
         if is_module && !["main", "snapshots"].contains(&name) {
             assert!(
                 main.lines().any(|line| line == format!("mod {name};")),
-                "`tests/suite/main.rs` lacks `mod {name};`"
+                "`{folder}/main.rs` lacks `mod {name};`"
             );
         }
     }

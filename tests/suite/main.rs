@@ -1,4 +1,5 @@
-//! All integration tests, in one binary.
+//! All integration tests of the command and the proxy, in one binary. Tests of decisions
+//! are in `tests/decisions`: they need neither.
 
 #![allow(
     missing_docs,
@@ -8,11 +9,9 @@
     clippy::indexing_slicing
 )]
 
-#[path = "../reference/mod.rs"]
-mod reference;
-
-#[path = "../generate/mod.rs"]
-mod generate;
+#[allow(dead_code, reason = "the tests of decisions use the rest")]
+#[path = "../decisions/recorded/mod.rs"]
+mod recorded;
 
 #[path = "../load/mod.rs"]
 mod load_rig;
@@ -25,11 +24,8 @@ mod command;
 mod complete;
 mod corpus;
 mod dependencies;
-mod dispatch;
 mod documents;
 mod e2e;
-mod engine;
-mod equivalence;
 mod faults;
 mod findings;
 mod findings_told;
@@ -54,9 +50,4 @@ mod tls;
 #[cfg(feature = "otel")]
 mod traces;
 mod vectors;
-mod verify_brute;
-mod verify_claims;
-mod verify_domain;
 mod verify_gaps;
-mod verify_growth;
-mod verify_replay;

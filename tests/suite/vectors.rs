@@ -1,145 +1,139 @@
-//! What the two predecessors really answered, compared with both engines.
-//!
-//! On each vector the verdict is the same, or a stricter one that a named class of
-//! difference explains. Two classes may be laxer; they say so. A class is a predicate
-//! on the case, never a list of cases, and the number of cases in each is asserted, so
-//! that a new difference fails.
+//! The predecessor's approval store and this one, operation by operation.
 
-pub mod approvals;
-pub mod contracts;
-pub mod primitives;
-pub mod rules;
+use crate::recorded::tally::{Tally, read};
+use bouncer_store::approvals::{Choice, Key, Lifetimes, Request, Store, StoreError, Subject};
+use serde_json::{Value, json};
+use std::path::PathBuf;
 
-use bouncer_compiler::diagnostic::{Severity, explain};
-use bouncer_compiler::policy::Policy;
-use bouncer_compiler::{Input, Options, load};
-use bouncer_plan::Verdict;
-use serde_json::Value;
-use std::collections::BTreeMap;
-use std::fmt::Write;
-
-fn lines(name: &str) -> String {
-    let path = format!("{}/tests/vectors/{name}", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read_to_string(path).unwrap()
+struct Desk {
+    _directory: tempfile::TempDir,
+    path: PathBuf,
+    store: Option<Store>,
+    /// Ids in the order of `create`, with the key that each stands for.
+    asked: Vec<(String, Key)>,
 }
 
-/// The cases of a file of `tests/vectors`.
-fn read(name: &str) -> Vec<Value> {
-    lines(name)
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
-}
-
-/// The cases of a file, each with the bytes of its calls' arguments: members in the
-/// order they are written, which a parsed value forgets.
-fn read_with_arguments(name: &str) -> Vec<(Value, Vec<Vec<u8>>)> {
-    #[derive(serde::Deserialize)]
-    struct Case<'a> {
-        #[serde(borrow)]
-        calls: Vec<Call<'a>>,
-    }
-    #[derive(serde::Deserialize)]
-    struct Call<'a> {
-        #[serde(borrow)]
-        args: &'a serde_json::value::RawValue,
-    }
-    lines(name)
-        .lines()
-        .map(|line| {
-            let case: Case<'_> = serde_json::from_str(line).unwrap();
-            let bytes = |call: &Call<'_>| call.args.get().as_bytes().to_vec();
-            let arguments = case.calls.iter().map(bytes).collect();
-            (serde_json::from_str(line).unwrap(), arguments)
-        })
-        .collect()
-}
-
-/// Reads a policy, or names the first error.
-fn policy(text: &str, options: &Options) -> Result<Policy, String> {
-    let input = Input {
-        name: "policy.yaml",
-        text,
-    };
-    match load(&[input], options) {
-        Ok(loaded) => Ok(loaded.policy),
-        Err(diagnostics) => Err(diagnostics
-            .list()
-            .iter()
-            .filter_map(|diagnostic| explain(&diagnostic.code.to_string()))
-            .find(|page| page.severity == Severity::Error)
-            .map_or("?".to_owned(), |page| {
-                format!("{} {}", page.code, page.title)
-            })),
-    }
-}
-
-fn verdict(value: &Value) -> Verdict {
-    match value.as_str() {
-        Some("allow") => Verdict::Allow,
-        Some("ask") => Verdict::Ask,
-        Some("deny") => Verdict::Deny,
-        _ => panic!("not a verdict: {value}"),
-    }
-}
-
-/// How our verdict lies to a predecessor's.
-fn direction(ours: Verdict, theirs: Verdict) -> &'static str {
-    match ours.cmp(&theirs) {
-        std::cmp::Ordering::Less => "laxer",
-        std::cmp::Ordering::Equal => "same verdict",
-        std::cmp::Ordering::Greater => "stricter",
-    }
-}
-
-/// Counts of classes, with an example of each that nothing explains.
-#[derive(Default)]
-struct Tally {
-    counts: BTreeMap<String, usize>,
-    unexplained: String,
-}
-
-impl Tally {
-    fn count(&mut self, class: impl Into<String>) {
-        *self.counts.entry(class.into()).or_default() += 1;
-    }
-
-    fn unexplained(&mut self, what: &str, case: &Value) {
-        if self.counts.get("UNEXPLAINED").is_none_or(|n| *n < 20) {
-            let _ = writeln!(self.unexplained, "{what}: {case}");
+impl Desk {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("approvals.db");
+        Self {
+            store: Store::open(&path, Lifetimes::default()).ok(),
+            path,
+            _directory: directory,
+            asked: Vec::new(),
         }
-        self.count("UNEXPLAINED");
     }
 
-    fn table(&self) -> String {
-        self.counts
-            .iter()
-            .map(|(class, count)| format!("{count:>5}  {class}\n"))
-            .collect()
-    }
-
-    /// Prints the table and compares it with what is known.
-    #[track_caller]
-    fn check(&self, expected: &str) {
-        let trimmed = |table: &str| -> Vec<String> {
-            table
-                .lines()
-                .map(|line| line.trim().to_owned())
-                .filter(|line| !line.is_empty())
-                .collect()
+    /// What an operation answers, in the predecessor's terms.
+    fn run(&mut self, operation: &Value) -> Result<Value, String> {
+        if operation["op"] == "write" {
+            self.store = None;
+            std::fs::write(&self.path, operation["raw"].as_str().unwrap()).unwrap();
+            let _ = std::fs::remove_file(self.path.with_extension("db-wal"));
+            self.store = Store::open(&self.path, Lifetimes::default()).ok();
+            return Ok(json!({}));
+        }
+        let store = self.store.as_ref().ok_or("the store is damaged")?;
+        let text = |error: StoreError| error.to_string();
+        let arguments = operation["args"].to_string();
+        let request = Request {
+            plan: "plan",
+            conversation: "conversation",
+            server: None,
+            tool: operation["tool"].as_str().unwrap_or_default(),
+            arguments: Some(arguments.as_bytes()),
+            subject: Subject::Call,
+            reason: "",
+            at: None,
+            grounds: None,
         };
-        println!("{}", self.table());
-        assert!(
-            self.unexplained.is_empty(),
-            "{}\n{}",
-            self.table(),
-            self.unexplained
-        );
-        assert_eq!(
-            trimmed(&self.table()),
-            trimmed(expected),
-            "\n{}",
-            self.table()
-        );
+        let index = operation["i"].as_u64().unwrap_or_default() as usize;
+        let asked = self.asked.get(index);
+        let id = asked.map_or("req_none", |(id, _)| id.as_str());
+        Ok(match operation["op"].as_str().unwrap() {
+            "create" => {
+                let id = store.ask(&request).map_err(text)?;
+                let status = store.get(&id).map_err(text)?.unwrap().status;
+                self.asked.push((id, request.key().map_err(text)?));
+                json!({ "status": status.name() })
+            }
+            "find" => {
+                let found = store
+                    .approved(&request.key().map_err(text)?)
+                    .map_err(text)?;
+                let place = |id| self.asked.iter().position(|(known, _)| *known == id);
+                json!({ "match": found.and_then(place) })
+            }
+            "consume" => {
+                let (id, key) = asked.unwrap();
+                store.take(id, key).map_err(text)?;
+                json!({})
+            }
+            "count" => {
+                let all = store.list(None, 1000).map_err(text)?;
+                let counted = |status: &Value| status.is_null() || operation["status"] == *status;
+                let count = match &operation["status"] {
+                    Value::Null => all.len(),
+                    _ => all
+                        .iter()
+                        .filter(|r| counted(&json!(r.status.name())))
+                        .count(),
+                };
+                json!({ "n": count })
+            }
+            decision => {
+                let choice = match decision {
+                    "approve" => Choice::Approve,
+                    "deny" => Choice::Deny,
+                    other => panic!("{other}"),
+                };
+                let record = store
+                    .decide(id, choice)
+                    .map_err(|error| error.to_string())?;
+                json!({ "status": record.status.name() })
+            }
+        })
     }
+}
+
+#[test]
+fn approvals_hold_as_the_predecessors_or_less() {
+    let mut tally = Tally::default();
+    for case in read("rules-approvals.jsonl") {
+        let mut desk = Desk::new();
+        let operations = case["ops"].as_array().unwrap();
+        let mut created = std::collections::HashSet::new();
+        let mut repeated = false;
+        for (operation, expected) in operations.iter().zip(case["expected"].as_array().unwrap()) {
+            let call = json!([operation["tool"], operation["args"]]).to_string();
+            repeated |= operation["op"] == "create" && !created.insert(call);
+            match desk.run(operation) {
+                Ok(ours) if ours == *expected => tally.count("same answer"),
+                Err(_) if !expected["error"].is_null() => tally.count("same answer"),
+                Err(_) if desk.store.is_none() => {
+                    tally.count("stricter: a damaged store is an error, and approves nothing");
+                }
+                // Nothing found where the predecessor found something, or decided already.
+                Ok(ours) if repeated && ours["match"].is_null() => {
+                    tally.count("stricter: the same request waits once, and is used once");
+                }
+                Err(_) if repeated => {
+                    tally.count("stricter: the same request waits once, and is used once");
+                }
+                Ok(ours) if operation["op"] == "deny" && ours["status"] == "denied" => {
+                    tally.count("stricter: what was approved can still be denied until it is used");
+                }
+                ours => tally.unexplained(&format!("{operation} gave {ours:?}"), &case),
+            }
+        }
+    }
+    tally.check(
+        "
+        65  same answer
+        7  stricter: a damaged store is an error, and approves nothing
+        2  stricter: the same request waits once, and is used once
+        1  stricter: what was approved can still be denied until it is used
+        ",
+    );
 }

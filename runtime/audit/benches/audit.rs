@@ -5,8 +5,8 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use bouncer_audit::{Arguments, Audit, Entry, Options, Outcome, Sync};
-use bouncer_plan::Stage;
-use bouncer_plan::Verdict;
+use bouncer_engine::gate::VerdictRecord;
+use bouncer_plan::{Stage, Verdict};
 use std::fs::OpenOptions;
 use std::hint::black_box;
 use std::io::Write;
@@ -19,20 +19,14 @@ const SLOW_LINES: u32 = 10;
 /// Rounds.
 const ROUNDS: usize = 41;
 
-fn entry(arguments: &[u8]) -> Entry<'_> {
+fn entry<'a>(record: &'a VerdictRecord, arguments: &'a [u8]) -> Entry<'a> {
     Entry {
         call: 1,
         server: Some("mail"),
         tool: Some("send_email"),
         judged_as: None,
         arguments: Arguments::Json(arguments),
-        verdict: Verdict::Allow,
-        contract: Stage::Default,
-        code: "default",
-        reason: "nothing in the policy objects",
-        at: None,
-        grounds: None,
-        forgotten: 0,
+        record,
         approval: None,
         outcome: Outcome::Forwarded,
         latency: Duration::from_micros(40),
@@ -46,6 +40,11 @@ fn median(mut times: Vec<f64>) -> f64 {
 
 fn main() {
     let directory = tempfile::tempdir().unwrap();
+    let reason = "nothing in the policy objects".to_owned();
+    let record = VerdictRecord {
+        verdict: Verdict::Allow,
+        ..VerdictRecord::denial(Stage::Default, "default", reason)
+    };
     let arguments = br#"{"to":["bob@partner.example"],"subject":"report","body":"the quarterly report, with all that belongs to it"}"#;
     let open = |name: &str, sync: Sync| {
         let options = Options { rotate: None, sync };
@@ -61,7 +60,7 @@ fn main() {
     let mut second = open("second", Sync::Second);
     let mut each = open("each", Sync::Line);
     let mut device = Audit::open("/dev/null".as_ref(), "conversation", "0123456789abcdef").unwrap();
-    none.write(&entry(arguments)).unwrap();
+    none.write(&entry(&record, arguments)).unwrap();
     let line = std::fs::read(directory.path().join("none")).unwrap();
     let plain = directory.path().join("plain");
     let mut plain = OpenOptions::new()
@@ -84,13 +83,17 @@ fn main() {
         };
         round(0, &mut || plain.write_all(black_box(&line)).unwrap());
         round(1, &mut || {
-            device.write(black_box(&entry(arguments))).unwrap()
+            device.write(black_box(&entry(&record, arguments))).unwrap()
         });
-        round(2, &mut || none.write(black_box(&entry(arguments))).unwrap());
+        round(2, &mut || {
+            none.write(black_box(&entry(&record, arguments))).unwrap()
+        });
         round(3, &mut || {
-            second.write(black_box(&entry(arguments))).unwrap()
+            second.write(black_box(&entry(&record, arguments))).unwrap()
         });
-        round(4, &mut || each.write(black_box(&entry(arguments))).unwrap());
+        round(4, &mut || {
+            each.write(black_box(&entry(&record, arguments))).unwrap()
+        });
     }
     println!("a line of {} bytes, median of {ROUNDS} rounds:", line.len());
     let names = [

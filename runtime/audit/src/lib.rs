@@ -20,9 +20,7 @@ pub use sync::Sync;
 pub use time::rfc3339 as timestamp;
 pub use verify::{Finding, Report, verify};
 
-use bouncer_engine::gate::Grounds;
-use bouncer_plan::Stage;
-use bouncer_plan::Verdict;
+use bouncer_engine::gate::{Grounds, VerdictRecord};
 use file::{Damage, Log};
 use serde::Serialize;
 use serde_json::Value;
@@ -105,21 +103,8 @@ pub struct Entry<'a> {
     pub judged_as: Option<&'a str>,
     /// The arguments, or what stood in their place.
     pub arguments: Arguments<'a>,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// What decided.
-    pub contract: Stage,
-    /// The same, more exactly: a stable word.
-    pub code: &'a str,
-    /// Why.
-    pub reason: &'a str,
-    /// `file:line:column` of what decided.
-    pub at: Option<&'a str>,
-    /// The destination that it is about, and where that was seen.
-    pub grounds: Option<&'a Grounds>,
-    /// How many pieces of what was read have been forgotten so far, so that a value that
-    /// was read may have counted as unproven.
-    pub forgotten: u64,
+    /// The verdict, and what it rests on.
+    pub record: &'a VerdictRecord,
     /// The request for approval under which the call waits, or that it rests on.
     pub approval: Option<&'a str>,
     /// What happens now.
@@ -279,13 +264,13 @@ impl Audit {
             judged_as: entry.judged_as,
         };
         let tail = Tail {
-            verdict: entry.verdict.name(),
-            contract: entry.contract.name(),
-            code: entry.code,
-            reason: entry.reason,
-            at: entry.at,
-            grounds: entry.grounds,
-            forgotten: entry.forgotten,
+            verdict: entry.record.verdict.name(),
+            contract: entry.record.stage.name(),
+            code: entry.record.code,
+            reason: &entry.record.reason,
+            at: entry.record.at.as_deref(),
+            grounds: entry.record.grounds.as_ref(),
+            forgotten: entry.record.forgotten,
             approval: entry.approval,
             outcome: entry.outcome,
             plan: &self.plan,

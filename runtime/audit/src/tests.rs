@@ -1,5 +1,17 @@
 use super::*;
+use bouncer_plan::Stage;
 use serde_json::Value;
+use std::sync::LazyLock;
+
+/// A denial.
+static RECORD: LazyLock<VerdictRecord> = LazyLock::new(|| VerdictRecord {
+    at: Some("p.yaml:1:2".to_owned()),
+    ..VerdictRecord::denial(
+        Stage::SinkGate,
+        "sink_gate.unproven",
+        "because `a\nb`".to_owned(),
+    )
+});
 
 pub(super) fn entry(arguments: Arguments<'_>) -> Entry<'_> {
     Entry {
@@ -8,13 +20,7 @@ pub(super) fn entry(arguments: Arguments<'_>) -> Entry<'_> {
         tool: Some("send\n\"x\""),
         judged_as: None,
         arguments,
-        verdict: Verdict::Deny,
-        contract: Stage::SinkGate,
-        code: "sink_gate.unproven",
-        reason: "because `a\nb`",
-        at: Some("p.yaml:1:2"),
-        grounds: None,
-        forgotten: 0,
+        record: &RECORD,
         approval: None,
         outcome: Outcome::Blocked,
         latency: Duration::from_micros(12),
@@ -123,8 +129,12 @@ fn what_was_forgotten_is_said() {
     let path = directory.path().join("audit.jsonl");
     let mut audit = Audit::open(&path, "c", "p").unwrap();
     audit.write(&entry(Arguments::Absent)).unwrap();
-    let forgotten = Entry {
+    let record = VerdictRecord {
         forgotten: 17,
+        ..RECORD.clone()
+    };
+    let forgotten = Entry {
+        record: &record,
         ..entry(Arguments::Absent)
     };
     audit.write(&forgotten).unwrap();

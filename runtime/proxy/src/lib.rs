@@ -6,63 +6,32 @@
 //! [`Permit`](bouncer_engine::gate::Permit); everything that reaches the agent is recorded
 //! first. Knows nothing of how a plan is made or loaded.
 
-pub mod approvals;
-mod board;
-mod budgets;
-mod calls;
-mod conduct;
-mod denial;
-mod desk;
-mod elicit;
-mod envelope;
-mod era;
-mod frame;
-mod from_client;
-mod from_server;
+mod approval;
+mod conversation;
 mod gateway;
-mod hiding;
-mod id;
-mod inspect;
-mod interpreter;
-mod judging;
-mod line;
-mod link;
-mod listing;
-mod log;
-mod mediator;
-mod metrics;
-mod outbox;
-mod own;
-mod process;
-mod reload;
-mod remote;
-mod run;
+mod http;
+mod page;
 mod session;
-mod stop;
-mod table;
-#[cfg(feature = "otel")]
-mod traces;
-#[cfg(unix)]
-mod unix;
+mod telemetry;
 mod upstream;
+mod wire;
 
-pub use board::{Board, Place};
-pub use budgets::{BudgetsError, SharedBudgets};
-pub use desk::Desk;
-pub use gateway::{
-    Gateway, HttpGateway, Limits, Listen, Opened, Opener, Page, Patience, Said, Site, TlsFiles,
-    Tokens,
-};
-pub use inspect::{InspectError, inspect};
-pub use link::Endpoint;
-pub use mediator::Settings;
-pub use metrics::Metrics;
-pub use process::ServerCommand;
-pub use reload::{Change, Changes, Watcher, changes};
-pub use remote::HttpServer;
-pub use run::{Proxy, conversation_id};
+pub use approval::out_of_band::Desk;
+pub use conversation::settings::Settings;
+pub use gateway::run::Gateway;
+pub use gateway::timeouts::Patience;
+pub use http::config::{Limits, Listen, Opened, Opener};
+pub use http::run::HttpGateway;
+pub use http::tls::TlsFiles;
+pub use http::tokens::Tokens;
+pub use page::{Page, Said, Site};
+pub use session::reload::{Change, Changes, Watcher, changes};
+pub use session::run::{Proxy, conversation_id};
+pub use telemetry::metrics::Metrics;
+pub use telemetry::status::{Board, Place};
 #[cfg(feature = "otel")]
-pub use traces::Traces;
-
-#[cfg(test)]
-mod tests;
+pub use telemetry::traces::Traces;
+pub use upstream::connection::Endpoint;
+pub use upstream::http::HttpServer;
+pub use upstream::inspect::{InspectError, inspect};
+pub use upstream::process::ServerCommand;

@@ -2,13 +2,14 @@
 //!
 //! Each module answers how one kind of text is read, and in which other ways somebody
 //! downstream may read it. None of them knows what a plan asks of it, and none touches the
-//! heap once its scratch is warm, but for `sql`.
+//! heap once its scratch is warm, but for `sql` and for `shown`, which writes messages.
 
 pub mod address;
 pub mod block;
 pub mod json;
 pub mod number;
 pub mod path;
+pub mod shown;
 #[cfg(feature = "sql")]
 pub mod sql;
 pub mod text;

@@ -1,5 +1,9 @@
-//! What differs between operating systems: files that only their owner may read, and a
-//! clock that nobody can set. Knows nothing of calls or plans.
+//! What differs between operating systems: files that only their owner may read, files that
+//! are replaced whole, a clock that nobody can set, random numbers, and notes for whoever
+//! reads standard error. Knows nothing of calls or plans.
 
+pub mod log;
 pub mod moment;
 pub mod private;
+pub mod random;
+pub mod replace;

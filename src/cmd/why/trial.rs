@@ -9,10 +9,9 @@ use crate::source::{self, CompileFailure};
 use bouncer_compiler::policy::{
     Cond, Contract, Policy, Pos, Rule, RuleSet, TrustedDestination, TrustedForm,
 };
-use bouncer_engine::gate::{Attempt, Call, Conversation, Gate, Grounds};
+use bouncer_engine::gate::{Attempt, Call, Conversation, Gate, VerdictRecord};
 use bouncer_engine::tools::Lock;
 use bouncer_plan::Plan;
-use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
 use bouncer_reader::text::Quoted;
 
@@ -25,19 +24,8 @@ struct Scene<'s> {
     untrusted: &'s [String],
 }
 
-/// What the gate says, without its borrows.
-struct Answer {
-    verdict: Verdict,
-    stage: Stage,
-    code: &'static str,
-    reason: String,
-    at: Option<String>,
-    rule: Option<u32>,
-    grounds: Option<Grounds>,
-}
-
 impl Scene<'_> {
-    fn judge(&self, plan: Plan, prepare: impl FnOnce(&mut Conversation)) -> Answer {
+    fn judge(&self, plan: Plan, prepare: impl FnOnce(&mut Conversation)) -> VerdictRecord {
         let mut gate = Gate::new(plan);
         if let Some(lock) = &self.lock {
             check::pin_all(&mut gate, lock);
@@ -50,19 +38,11 @@ impl Scene<'_> {
         prepare(&mut conversation);
         let call = Call::hypothetical(self.server.as_deref(), self.tool, Some(&self.arguments));
         let decision = gate.decide(&mut conversation, &call, Attempt::First, 0);
-        Answer {
-            verdict: decision.verdict(),
-            stage: decision.stage(),
-            code: decision.code(),
-            reason: decision.reason(),
-            at: decision.position().map(|at| at.to_string()),
-            rule: decision.rule(),
-            grounds: decision.grounds(),
-        }
+        decision.record()
     }
 
     /// The answer under a changed policy; `None` if that does not compile.
-    fn under(&self, policy: &Policy) -> Option<Answer> {
+    fn under(&self, policy: &Policy) -> Option<VerdictRecord> {
         let bytes = bouncer_compiler::compile(policy).ok()?;
         Some(self.judge(Plan::load(bytes).ok()?, |_| {}))
     }
@@ -209,9 +189,9 @@ fn written(policy: &Policy, at: Pos) -> String {
 
 /// The changes that come into question, each tried; those in words where nothing was
 /// left to try.
-fn tried(scene: &Scene<'_>, policy: &Policy, plan: &Plan, answer: &Answer) -> Vec<Change> {
+fn tried(scene: &Scene<'_>, policy: &Policy, plan: &Plan, answer: &VerdictRecord) -> Vec<Change> {
     let mut all = Vec::new();
-    let mut add = |change: String, then: Option<Answer>| {
+    let mut add = |change: String, then: Option<VerdictRecord>| {
         if let Some(then) = then.filter(|then| then.verdict < answer.verdict) {
             let verdict = Some(then.verdict.name().to_owned());
             all.push(Change { change, verdict });

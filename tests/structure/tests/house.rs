@@ -8,20 +8,10 @@ use std::path::Path;
 
 /// Packages that have circles of files still, and how many files are in one. Numbers only go
 /// down, and a line goes when its number is 0.
-const FILES_IN_CIRCLES: &[(&str, usize)] = &[
-    ("bouncer", 15),
-    ("bouncer-compiler", 2),
-    ("bouncer-engine", 13),
-    ("bouncer-proxy", 19),
-];
+const FILES_IN_CIRCLES: &[(&str, usize)] = &[("bouncer", 8), ("bouncer-compiler", 2)];
 
 /// The same of folders: modules below one parent, each with all that is below it.
-const FOLDERS_IN_CIRCLES: &[(&str, usize)] = &[
-    ("bouncer", 21),
-    ("bouncer-compiler", 4),
-    ("bouncer-engine", 13),
-    ("bouncer-proxy", 30),
-];
+const FOLDERS_IN_CIRCLES: &[(&str, usize)] = &[("bouncer", 10), ("bouncer-compiler", 4)];
 
 fn top() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -94,10 +84,15 @@ fn every_path_of_ours_leads_somewhere() {
 
 /// What each package may know of the others in this workspace, without detours.
 const MAY_KNOW: &[(&str, &[&str])] = &[
+    ("bouncer-database", &[]),
     ("bouncer-system", &[]),
     ("bouncer-reader", &[]),
     ("bouncer-plan", &["bouncer-reader"]),
-    ("bouncer-engine", &["bouncer-plan", "bouncer-reader"]),
+    ("bouncer-mcp", &["bouncer-reader"]),
+    (
+        "bouncer-engine",
+        &["bouncer-mcp", "bouncer-plan", "bouncer-reader"],
+    ),
     (
         "bouncer-audit",
         &[
@@ -128,15 +123,39 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "bouncer-proxy",
+        "bouncer-store",
+        &[
+            "bouncer-database",
+            "bouncer-engine",
+            "bouncer-reader",
+            "bouncer-system",
+        ],
+    ),
+    (
+        "bouncer-hook",
         &[
             "bouncer-audit",
+            "bouncer-database",
             "bouncer-engine",
             "bouncer-plan",
             "bouncer-reader",
             "bouncer-system",
         ],
     ),
+    (
+        "bouncer-proxy",
+        &[
+            "bouncer-audit",
+            "bouncer-engine",
+            "bouncer-mcp",
+            "bouncer-plan",
+            "bouncer-reader",
+            "bouncer-store",
+            "bouncer-system",
+        ],
+    ),
+    // Its tests know what decides; it has no code besides.
+    ("bouncer-decisions", &[]),
     ("bouncer-structure", &[]),
 ];
 
@@ -145,7 +164,16 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
 const MAY_NOT_REACH: &[(&str, &[&str])] = &[
     ("tokio", &["bouncer-proxy", "bouncer"]),
     ("hyper", &["bouncer-proxy", "bouncer"]),
-    ("rusqlite", &["bouncer-proxy", "bouncer"]),
+    (
+        "rusqlite",
+        &[
+            "bouncer-database",
+            "bouncer-hook",
+            "bouncer-proxy",
+            "bouncer-store",
+            "bouncer",
+        ],
+    ),
     ("clap", &["bouncer"]),
 ];
 

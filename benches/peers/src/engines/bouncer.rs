@@ -5,7 +5,7 @@ use crate::cases::{Rule, Test};
 use bouncer_compiler::{Input, Options};
 use bouncer_plan::Verdict;
 use bouncer_engine::gate::{Attempt, Call, CallMessage, Conversation, Gate};
-use bouncer_reader::json::{Limits, Scratch};
+use bouncer_mcp::frame::FrameReader;
 use bouncer_plan::Plan;
 use bouncer_engine::tools::ToolDefinition;
 use std::fmt::Write;
@@ -64,11 +64,10 @@ pub fn load(rules: &[Rule], calls: &Calls) -> Engine {
     let message = {
         let (gate, calls) = (Rc::clone(&gate), Rc::clone(calls));
         let mut conversation = gate.conversation();
-        let limits = Limits::default();
-        let mut scratch = Scratch::new(&limits);
+        let mut reader = FrameReader::new(1 << 20);
         move |k: usize| {
             let bytes = calls[k].message.as_bytes();
-            let message = CallMessage::parse(None, bytes, &limits, &mut scratch).unwrap();
+            let message = CallMessage::parse(None, bytes, &mut reader).unwrap();
             denied(&gate, &mut conversation, &message.call())
         }
     };

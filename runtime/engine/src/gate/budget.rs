@@ -60,24 +60,28 @@ impl Attempts {
             .copied()
     }
 
-    /// How many attempts' times are remembered.
-    pub(super) const fn times_kept(&self) -> usize {
-        self.filled
-    }
-
-    /// The time of the `age`-th latest attempt, as far as it is remembered.
-    pub(super) fn newest_time(&self, age: usize) -> Option<u64> {
-        self.newest(age)
-    }
-
     /// Remembers these times, oldest first, and room for `history`.
-    pub(super) fn set_times(&mut self, history: usize, times: &[u64]) {
+    fn set_times(&mut self, history: usize, times: &[u64]) {
         self.times = vec![0; history].into_boxed_slice();
         self.filled = times.len().min(history);
         for (slot, time) in self.times.iter_mut().zip(times) {
             *slot = *time;
         }
         self.next = self.filled.checked_rem(history).unwrap_or(0);
+    }
+
+    /// Remembers the times of up to `history` attempts from now on. Times that were not
+    /// kept count as now: too recent, never forgotten.
+    pub fn resize(&mut self, history: usize, now_ms: u64) {
+        let known = self.filled;
+        let wanted = usize::try_from(self.total()).map_or(history, |total| total.min(history));
+        let fill = |age: usize| match self.newest(age) {
+            Some(time) if wanted <= known => time,
+            _ => now_ms.max(self.newest(0).unwrap_or(0)),
+        };
+        // Oldest first.
+        let times: Vec<u64> = (0..wanted).rev().map(fill).collect();
+        self.set_times(history, &times);
     }
 
     /// Attempts within the last `window_ms` milliseconds (0: ever), as far as they are
@@ -151,5 +155,28 @@ mod tests {
         attempts.note(1);
         assert_eq!(attempts.within(5, 1), 0);
         assert_eq!(attempts.total(), 1);
+    }
+
+    #[test]
+    fn attempts_are_never_forgotten_by_a_longer_memory() {
+        let mut attempts = Attempts::new(2);
+        for time in [0, 10, 20, 5000] {
+            attempts.note(time);
+        }
+        assert_eq!(attempts.within(1000, 5000), 1);
+        attempts.resize(3, 6000);
+        assert_eq!(attempts.total(), 4);
+        assert_eq!(attempts.within(1000, 6000), 3);
+        assert_eq!(attempts.within(1000, 7001), 0);
+        // A shorter one keeps what is newest.
+        let mut attempts = Attempts::new(4);
+        for time in [0, 10, 20, 5000] {
+            attempts.note(time);
+        }
+        attempts.resize(2, 6000);
+        assert_eq!(attempts.within(1000, 5001), 1);
+        assert_eq!(attempts.within(10_000, 5001), 2);
+        attempts.note(5002);
+        assert_eq!(attempts.within(1000, 5002), 2);
     }
 }

@@ -1,6 +1,6 @@
 //! A call as it is judged.
 
-use bouncer_reader::json::{Limits, Nested, Scratch, members_within};
+use bouncer_mcp::frame::{Frame, FrameReader};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -52,6 +52,9 @@ impl<'a> Call<'a> {
     }
 }
 
+/// The method that is judged.
+const METHOD: &str = "tools/call";
+
 /// A strictly read `tools/call` message: the call in it and the bytes it stands in.
 #[derive(Clone, Debug)]
 pub struct CallMessage<'a> {
@@ -72,56 +75,38 @@ impl<'a> CallMessage<'a> {
     pub fn parse(
         server: Option<&'a str>,
         message: &'a [u8],
-        limits: &Limits,
-        scratch: &mut Scratch,
+        reader: &mut FrameReader,
     ) -> Result<Self, CallError> {
-        let Nested { outer, inner } = members_within(
-            message,
-            ["method", "params"],
-            1,
-            Self::PARAMS,
-            limits,
-            scratch,
-        )
-        .map_err(|malformed| CallError(malformed.to_string()))?;
-        let [method, _] = outer;
-        if method.and_then(decode).as_deref() != Some("tools/call") {
-            return Err(CallError("`method` is not `tools/call`".to_owned()));
-        }
-        Self::from_params(
-            server,
-            message,
-            inner.map(|read| read.map_err(|e| e.to_string())),
-        )
+        let frame = reader
+            .read(message)
+            .map_err(|unreadable| CallError(unreadable.to_string()))?;
+        Self::of(server, &frame)
     }
 
-    /// The members of `params` that [`CallMessage::from_params`] takes.
-    pub const PARAMS: [&'static str; 3] = ["name", "arguments", "task"];
-
-    /// A call of a `message` that is known to be a strictly read `tools/call`, from the members
-    /// [`Self::PARAMS`] of its `params`, or why these could not be read; `None` if it has no
-    /// `params`. The caller vouches for both. Where the bytes are at hand only as a whole,
-    /// [`CallMessage::parse`] checks all of it.
+    /// The call in a message that has been read. What is judged and what is forwarded both
+    /// come from that one reading.
     ///
     /// # Errors
-    /// If `params` is missing, cannot be read, or has no string `name`.
-    pub fn from_params(
-        server: Option<&'a str>,
-        message: &'a [u8],
-        params: Option<Result<[Option<&'a [u8]>; 3], String>>,
-    ) -> Result<Self, CallError> {
-        let params = params.ok_or_else(|| CallError("`params` is missing".to_owned()))?;
-        let [name, arguments, task] =
-            params.map_err(|why| CallError(format!("`params`: {why}")))?;
-        let tool = name
+    /// If the method is not `tools/call`, or if `params` is missing, cannot be read, or has
+    /// no string `name`.
+    pub fn of(server: Option<&'a str>, frame: &Frame<'a>) -> Result<Self, CallError> {
+        if frame.method().and_then(decode).as_deref() != Some(METHOD) {
+            return Err(CallError(format!("`method` is not `{METHOD}`")));
+        }
+        let params = frame
+            .call()
+            .ok_or_else(|| CallError("`params` is missing".to_owned()))?
+            .map_err(|why| CallError(format!("`params`: {why}")))?;
+        let tool = params
+            .name
             .and_then(decode)
             .ok_or_else(|| CallError("`params.name` is not a string".to_owned()))?;
         Ok(Self {
             server,
             tool,
-            arguments,
-            message,
-            is_task: task.is_some(),
+            arguments: params.arguments,
+            message: frame.line(),
+            is_task: params.task.is_some(),
         })
     }
 
@@ -188,12 +173,10 @@ mod tests {
     use super::*;
 
     fn parse(message: &str) -> Result<CallMessage<'_>, CallError> {
-        let limits = Limits::default();
         CallMessage::parse(
             Some("s"),
             message.as_bytes(),
-            &limits,
-            &mut Scratch::new(&limits),
+            &mut FrameReader::new(1 << 20),
         )
     }
 

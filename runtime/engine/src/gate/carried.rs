@@ -1,22 +1,26 @@
 //! What a rule's `carries_untrusted()` found, for the rule's reason. Looks at a
 //! decision that is made; decides nothing.
 
-use super::scratch::Scratch;
+use super::culprit::Culprit;
+use super::eval::EvalScratch;
 use crate::provenance::{self, Origin, Provenance};
 use bouncer_plan::Label;
 use bouncer_plan::format::{NONE, QUANT_BIT, SimpleKind};
 use bouncer_plan::{Corrupt, Tables, at, slice};
 
 /// Writes the destination that was found, and the argument it stands in, into the
-/// scratch's culprit, if the rule asks for such a thing.
-pub(super) fn quote(tables: &Tables<'_>, scratch: &mut Scratch, rule: u32) -> Result<(), Corrupt> {
-    let Scratch { culprit, eval, .. } = scratch;
+/// culprit, if the rule asks for such a thing.
+pub(super) fn quote(
+    tables: &Tables<'_>,
+    eval: &EvalScratch,
+    rule: u32,
+    culprit: &mut Culprit,
+) -> Result<(), Corrupt> {
     if eval.carried_in == NONE || !asks(tables, rule)? {
         return Ok(());
     }
     let path = at(tables.paths, eval.carried_in)?;
-    culprit.param.push_str(tables.text(path)?);
-    culprit.value.push_str(&eval.carried);
+    culprit.set(tables.text(path)?, &eval.carried);
     Ok(())
 }
 

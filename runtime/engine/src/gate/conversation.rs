@@ -3,6 +3,10 @@
 
 use super::approvals::Approvals;
 use super::budget::Attempts;
+use super::key::split_key;
+use super::link::Link;
+use super::pins::Pins;
+use super::policy::Policy;
 use super::scratch::Scratch;
 use super::shared::{SharedTally, Together};
 use super::tool::Tool;
@@ -50,6 +54,26 @@ impl Conversation {
             calls: 0,
             generation: 0,
         }
+    }
+
+    /// Goes on under another plan of the same gate. What it has read and how often it
+    /// called what stays. What humans vouched for goes: they did so under another policy.
+    pub(super) fn follow(&mut self, policy: &Policy, pins: &Pins, now_ms: u64) {
+        self.scratch = Scratch::new(policy.plan().tables(), &self.limits);
+        self.approvals = Approvals::default();
+        for (attempts, tool) in self.attempts.iter_mut().zip(pins.tools()) {
+            attempts.resize(tool.link.history, now_ms);
+        }
+        for (key, (tool, attempts)) in &mut self.unlisted {
+            let linked = split_key(key).map(|(server, name)| policy.link_name(server, name));
+            match linked {
+                Some(Ok(linked)) => *tool = linked,
+                // The old plan's places mean something else in the new one.
+                Some(Err(_)) | None => tool.link = Link::nowhere(),
+            }
+            attempts.resize(tool.link.history, now_ms);
+        }
+        self.generation = policy.generation();
     }
 
     /// Remembers a human's approval of one destination of one parameter of one tool,

@@ -1,6 +1,6 @@
 //! The answer to a call, its reason, and the permit to forward it.
 
-use super::Call;
+use super::call::Call;
 use crate::provenance::Origin;
 use bouncer_plan::Label;
 use bouncer_plan::Stage;
@@ -26,6 +26,8 @@ pub struct Decision<'a> {
     pub(super) param: &'a str,
     pub(super) value: &'a str,
     pub(super) message: Option<&'a [u8]>,
+    /// Pieces of what was read that had been forgotten.
+    pub(super) forgotten: u64,
 }
 
 /// What decided.
@@ -102,32 +104,79 @@ impl fmt::Display for Position<'_> {
 
 /// What a human would be asked to vouch for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Question<'a> {
+pub struct Unvouched<S> {
     /// The parameter (a path of the arguments).
-    pub param: &'a str,
+    pub param: S,
     /// The destination, exactly as it would be forwarded.
-    pub destination: &'a str,
+    pub destination: S,
 }
 
 /// How a human can lift an ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Approvable<'a> {
+pub enum Approvable<S> {
     /// Not at all: the ask ends as a deny.
     Never,
     /// By vouching for one destination, for the rest of the conversation.
-    Destination(Question<'a>),
+    Destination(Unvouched<S>),
     /// By approving this one exact call, once.
     ThisCall,
 }
 
-/// The right to forward one judged message. Only a decision makes one: that it allows, or
-/// that it is only observed.
+impl Approvable<&str> {
+    pub(super) fn owned(self) -> Approvable<String> {
+        match self {
+            Self::Never => Approvable::Never,
+            Self::ThisCall => Approvable::ThisCall,
+            Self::Destination(Unvouched { param, destination }) => {
+                Approvable::Destination(Unvouched {
+                    param: param.to_owned(),
+                    destination: destination.to_owned(),
+                })
+            }
+        }
+    }
+}
+
+/// The right to forward one judged message, byte for byte. Only a decision that allows
+/// makes one, and what it forwards is what was judged.
+///
+/// ```compile_fail
+/// let permit = bouncer_engine::gate::Permit { message: Some(b"{}") };
+/// ```
 #[derive(Debug)]
 pub struct Permit<'a> {
     message: Option<&'a [u8]>,
 }
 
 impl<'a> Permit<'a> {
+    /// The judged message; `None` for a hypothetical call.
+    #[must_use]
+    pub const fn message(&self) -> Option<&'a [u8]> {
+        self.message
+    }
+}
+
+/// Lets a message through that the policy would have stopped, because the policy is only
+/// observed. No permit: who forwards it has chosen to look on, and logs the verdict.
+///
+/// ```compile_fail
+/// let pass = bouncer_engine::gate::ObservedPass { message: Some(b"{}") };
+/// ```
+///
+/// Nor does it stand in for a permit:
+///
+/// ```compile_fail
+/// fn forward(_: bouncer_engine::gate::Permit<'_>) {}
+/// fn observed(pass: bouncer_engine::gate::ObservedPass<'_>) {
+///     forward(pass);
+/// }
+/// ```
+#[derive(Debug)]
+pub struct ObservedPass<'a> {
+    message: Option<&'a [u8]>,
+}
+
+impl<'a> ObservedPass<'a> {
     /// The judged message; `None` for a hypothetical call.
     #[must_use]
     pub const fn message(&self) -> Option<&'a [u8]> {
@@ -154,6 +203,7 @@ impl<'a> Decision<'a> {
             param: "",
             value: "",
             message: call.message,
+            forgotten: 0,
         }
     }
 
@@ -245,7 +295,7 @@ impl<'a> Decision<'a> {
 
     /// How a human can lift the verdict. [`Approvable::Never`] unless it is an ask.
     #[must_use]
-    pub fn approvable(&self) -> Approvable<'a> {
+    pub fn approvable(&self) -> Approvable<&'a str> {
         if self.verdict != Verdict::Ask {
             return Approvable::Never;
         }
@@ -255,7 +305,7 @@ impl<'a> Decision<'a> {
             | Cause::Confirm { .. }
             | Cause::NoDestination { .. } => Approvable::ThisCall,
             Cause::Unproven { .. } | Cause::Observed { .. } | Cause::Tainted { .. } => {
-                Approvable::Destination(Question {
+                Approvable::Destination(Unvouched {
                     param: self.param,
                     destination: self.value,
                 })
@@ -266,9 +316,9 @@ impl<'a> Decision<'a> {
 
     /// For an ask of the sink gate: what to vouch for.
     #[must_use]
-    pub fn question(&self) -> Option<Question<'a>> {
+    pub fn unvouched(&self) -> Option<Unvouched<&'a str>> {
         match self.approvable() {
-            Approvable::Destination(question) => Some(question),
+            Approvable::Destination(unvouched) => Some(unvouched),
             Approvable::Never | Approvable::ThisCall => None,
         }
     }
@@ -283,16 +333,16 @@ impl<'a> Decision<'a> {
 }
 
 impl<'a> Decision<'a> {
-    /// A permit for a call that is only observed: whatever the policy's verdict, the call
-    /// goes out, and the caller logs what the verdict would have been.
+    /// What lets a call through that is only observed: whatever the policy's verdict, the
+    /// call goes out, and the caller logs what the verdict would have been.
     ///
     /// None for calls that no policy is needed to refuse: malformed ones, and those of
     /// tools that are not pinned or have changed.
     #[must_use]
-    pub fn permit_observed(self) -> Option<Permit<'a>> {
+    pub fn observed(self) -> Option<ObservedPass<'a>> {
         let refused = matches!(self.stage, Stage::Malformed | Stage::Pinning)
             || matches!(self.cause, Cause::Corrupt);
-        (!refused).then_some(Permit {
+        (!refused).then_some(ObservedPass {
             message: self.message,
         })
     }

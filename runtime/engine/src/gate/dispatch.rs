@@ -4,90 +4,111 @@
 //! strictest verdict wins, and among equals that of the outer call. What cannot be read
 //! cannot be judged, and is denied.
 
-use super::decide::{Found, judge};
+use super::attempt::CallAttempt;
+use super::call::Call;
+use super::conversation::Conversation;
 use super::decision::Cause;
-use super::{Attempt, Call, Conversation, Gate};
-use bouncer_plan::Stage;
-use bouncer_plan::Verdict;
-use bouncer_plan::format::{CONTRACT_DISPATCHES, Contract, NONE};
-use bouncer_plan::{Corrupt, Tables, at};
-use bouncer_reader::json::members;
+use super::judge::{Judged, Opinion, judge};
+use super::key::tool_key;
+use super::link::{find_contract, full_name};
+use super::pins::Pins;
+use super::policy::Policy;
+use bouncer_plan::format::{CONTRACT_DISPATCHES, Contract};
+use bouncer_plan::{Corrupt, Stage, Tables, Verdict};
+use bouncer_reader::json::{Limits, Scratch as JsonScratch, members};
 
 /// Calls within calls within a call.
-pub(super) const MAX_NESTED: usize = 4;
+const MAX_NESTED: usize = 4;
 
-/// Judges a call and those within it; gives the one that decided as well.
+/// The opinion that decided, and the call it is about: the one that was made, or one
+/// within it.
+pub(super) struct Decided<'a> {
+    pub call: Call<'a>,
+    pub opinion: Opinion<'a>,
+}
+
+/// Judges a call and those within it. Writes what the reason quotes into the
+/// conversation's decided culprit.
 pub(super) fn judge_nested<'a>(
-    gate: &'a Gate,
-    tables: &Tables<'a>,
+    policy: &'a Policy,
+    pins: &'a Pins,
     conversation: &mut Conversation,
-    call: &Call<'a>,
-    attempt: Attempt,
-    now_ms: u64,
-) -> Result<(Call<'a>, Verdict, Stage, Found<'a>), Corrupt> {
-    let (mut verdict, mut stage, mut cause) =
-        judge(gate, tables, conversation, call, None, attempt, now_ms)?;
-    let (mut decided, mut current) = (*call, *call);
+    this: &CallAttempt<'a>,
+) -> Result<Decided<'a>, Corrupt> {
+    conversation.scratch.culprits.decided.clear();
+    let tables = policy.judging_tables()?;
+    let Judged {
+        opinion,
+        mut dispatches,
+    } = judge(policy, pins, conversation, this)?;
+    conversation.scratch.culprits.decide_current();
+    let mut decided = Decided {
+        call: this.call,
+        opinion,
+    };
+    let mut current = this.call;
     for depth in 0..=MAX_NESTED {
-        let dispatches = conversation.scratch.dispatches;
-        if dispatches == NONE {
-            break;
-        }
-        let contract = at(tables.contracts, dispatches)?;
-        let inner = match depth {
-            MAX_NESTED => None,
-            _ => inner_call(tables, conversation, contract, &current)?,
+        let Some(contract) = dispatches else { break };
+        let too_deep = depth == MAX_NESTED;
+        let inner = if too_deep {
+            None
+        } else {
+            let json = &mut conversation.scratch.json;
+            inner_call(tables, &conversation.limits, json, contract, &current)?
         };
         let Some(inner) = inner else {
-            if verdict < Verdict::Deny {
-                conversation.scratch.culprit.clear();
-                decided = current;
-                (verdict, stage) = (Verdict::Deny, Stage::Constraint);
-                cause = Found::Cause(Cause::Dispatch {
-                    at: &contract.dispatch_at,
-                    too_deep: depth == MAX_NESTED,
-                });
+            if decided.opinion.verdict < Verdict::Deny {
+                let at = &contract.dispatch_at;
+                let cause = Cause::Dispatch { at, too_deep };
+                conversation.scratch.culprits.decided.clear();
+                decided = Decided {
+                    call: current,
+                    opinion: Opinion::new(Verdict::Deny, Stage::Constraint, cause),
+                };
             }
             break;
         };
-        let scratch = &mut conversation.scratch;
-        std::mem::swap(&mut scratch.culprit, &mut scratch.held);
-        let found = judge(
-            gate,
-            tables,
+        let judged = judge(
+            policy,
+            pins,
             conversation,
-            &inner,
-            Some(call.tool),
-            attempt,
-            now_ms,
+            &CallAttempt {
+                call: inner,
+                outer: Some(this.call.tool),
+                ..*this
+            },
         )?;
-        if found.0 > verdict {
-            (verdict, stage, cause) = found;
-            decided = inner;
-        } else {
-            let scratch = &mut conversation.scratch;
-            std::mem::swap(&mut scratch.culprit, &mut scratch.held);
+        if judged.opinion.verdict > decided.opinion.verdict {
+            conversation.scratch.culprits.decide_current();
+            decided = Decided {
+                call: inner,
+                opinion: judged.opinion,
+            };
         }
+        dispatches = judged.dispatches;
         current = inner;
     }
-    Ok((decided, verdict, stage, cause))
+    Ok(decided)
 }
 
 /// The servers and names of the tools within a call, as far as they can be read.
 pub(super) fn tools_within(
-    gate: &Gate,
-    tables: &Tables<'_>,
+    policy: &Policy,
+    pins: &Pins,
     conversation: &mut Conversation,
     call: &Call<'_>,
 ) -> Result<Vec<(Option<String>, String)>, Corrupt> {
+    let tables = policy.plan().tables();
     let mut found = Vec::new();
     let mut current = *call;
     for _ in 0..MAX_NESTED {
-        let contract = gate.contract_of(tables, current.server, current.tool)?;
+        let contract = contract_of(tables, pins, current.server, current.tool)?;
         let Some(contract) = contract.filter(|c| c.flags.get() & CONTRACT_DISPATCHES != 0) else {
             break;
         };
-        let Some(inner) = inner_call(tables, conversation, contract, &current)? else {
+        let json = &mut conversation.scratch.json;
+        let inner = inner_call(tables, &conversation.limits, json, contract, &current)?;
+        let Some(inner) = inner else {
             break;
         };
         found.push((inner.server.map(str::to_owned), inner.tool.to_owned()));
@@ -96,11 +117,25 @@ pub(super) fn tools_within(
     Ok(found)
 }
 
+fn contract_of<'t>(
+    tables: &Tables<'t>,
+    pins: &Pins,
+    server: Option<&str>,
+    name: &str,
+) -> Result<Option<&'t Contract>, Corrupt> {
+    let contract = match pins.find(&tool_key(server, name))? {
+        Some((_, tool)) => tool.link.contract,
+        None => find_contract(tables, &full_name(server, name), name)?,
+    };
+    Ok(tables.contracts.get(contract as usize))
+}
+
 /// The call that a call makes; `None` if it cannot be read. A name is read only if it
 /// is written without escapes, so that nobody reads another.
 fn inner_call<'a>(
-    tables: &Tables<'a>,
-    conversation: &mut Conversation,
+    tables: &Tables<'_>,
+    limits: &Limits,
+    scratch: &mut JsonScratch,
     contract: &Contract,
     call: &Call<'a>,
 ) -> Result<Option<Call<'a>>, Corrupt> {
@@ -109,8 +144,7 @@ fn inner_call<'a>(
         tables.text(&contract.dispatch_arguments)?,
     ];
     let outer = call.arguments.unwrap_or(b"{}");
-    let scratch = &mut conversation.scratch.json;
-    let Ok([tool, arguments]) = members(outer, names, &conversation.limits, scratch) else {
+    let Ok([tool, arguments]) = members(outer, names, limits, scratch) else {
         return Ok(None);
     };
     let tool = tool
@@ -124,12 +158,4 @@ fn inner_call<'a>(
         arguments,
         message: call.message,
     }))
-}
-
-/// Writes how a parameter of a call within a call is named: apart from those of the call
-/// around it and of others within it.
-pub(super) fn within(tool: &str, param: &mut String) {
-    let name = std::mem::take(param);
-    // Debug's escapes keep the parts apart; writing to a string cannot fail.
-    let _ = std::fmt::Write::write_fmt(param, format_args!("call of {tool:?}: {name}"));
 }

@@ -1,7 +1,6 @@
 //! Tools that no call of which could ever be allowed, whatever its arguments.
 
-use super::Gate;
-use super::tool;
+use super::link::{find_contract, find_groups, full_name};
 use bouncer_plan::Verdict;
 use bouncer_plan::format::{META_HAS_RULES, META_HIDE_DENIED, NONE};
 use bouncer_plan::{Corrupt, Tables, at, slice};
@@ -25,49 +24,46 @@ pub(super) fn unconditional(tables: &Tables<'_>) -> Result<Vec<bool>, Corrupt> {
     Ok(always)
 }
 
-impl Gate {
-    /// Whether the policy wants a tool hidden: it says `hide_denied`, and denies every
-    /// call of the tool. Never, where some call might be allowed or asked about.
-    #[must_use]
-    pub fn hides(&self, server: Option<&str>, name: &str) -> bool {
-        self.denies_always(server, name).unwrap_or(false)
+/// Whether the policy wants a tool hidden: it says `hide_denied`, and denies every call
+/// of the tool. `rows_always` is what [`always`] says.
+pub(super) fn denies_always(
+    tables: &Tables<'_>,
+    rows_always: &[bool],
+    server: Option<&str>,
+    name: &str,
+) -> Result<bool, Corrupt> {
+    let meta = tables.meta()?;
+    if meta.flags.get() & META_HIDE_DENIED == 0 {
+        return Ok(false);
     }
-
-    fn denies_always(&self, server: Option<&str>, name: &str) -> Result<bool, Corrupt> {
-        let tables = self.plan.tables();
-        let meta = tables.meta()?;
-        if meta.flags.get() & META_HIDE_DENIED == 0 {
+    let full = full_name(server, name);
+    let contract = find_contract(tables, &full, name)?;
+    if contract != NONE && at(tables.contracts, contract)?.max_calls.get() == 0 {
+        return Ok(true);
+    }
+    if meta.flags.get() & META_HAS_RULES == 0 {
+        return Ok(false);
+    }
+    let mut groups = Vec::new();
+    find_groups(tables, &full, &mut groups)?;
+    let mut rows: Vec<(u32, bool)> = Vec::new();
+    for group in groups {
+        let range = &at(tables.groups, group)?.rows;
+        let start = range.start.get();
+        for row in start..start.saturating_add(range.length.get()) {
+            let always = *rows_always.get(row as usize).ok_or(Corrupt)?;
+            rows.push((at(tables.rows, row)?.rule.get(), always));
+        }
+    }
+    rows.sort_unstable();
+    // The first rule that matches decides: as long as all deny, so does it.
+    for (rule, always) in rows {
+        if at(tables.rules, rule)?.action != Verdict::Deny {
             return Ok(false);
         }
-        let full = tool::full_name(server, name);
-        let contract = tool::find_contract(tables, &full, name)?;
-        if contract != NONE && at(tables.contracts, contract)?.max_calls.get() == 0 {
+        if always {
             return Ok(true);
         }
-        if meta.flags.get() & META_HAS_RULES == 0 {
-            return Ok(false);
-        }
-        let mut groups = Vec::new();
-        tool::find_groups(tables, &full, &mut groups)?;
-        let mut rows: Vec<(u32, bool)> = Vec::new();
-        for group in groups {
-            let range = &at(tables.groups, group)?.rows;
-            let start = range.start.get();
-            for row in start..start.saturating_add(range.length.get()) {
-                let always = *self.rows_always.get(row as usize).ok_or(Corrupt)?;
-                rows.push((at(tables.rows, row)?.rule.get(), always));
-            }
-        }
-        rows.sort_unstable();
-        // The first rule that matches decides: as long as all deny, so does it.
-        for (rule, always) in rows {
-            if at(tables.rules, rule)?.action != Verdict::Deny {
-                return Ok(false);
-            }
-            if always {
-                return Ok(true);
-            }
-        }
-        Ok(meta.on_unknown == Verdict::Deny && meta.on_destructive_hint == Verdict::Deny)
     }
+    Ok(meta.on_unknown == Verdict::Deny && meta.on_destructive_hint == Verdict::Deny)
 }

@@ -1,20 +1,27 @@
 //! The gate: a loaded plan, the pinned tools, and the decision of each call.
 
 mod approvals;
+mod attempt;
 mod budget;
 mod call;
 mod carried;
 mod codes;
 mod conversation;
+mod culprit;
 mod decide;
 mod decision;
 mod dispatch;
 mod eval;
 mod grounds;
-mod hasher;
 mod hidden;
-mod near;
-mod reload;
+mod judge;
+mod key;
+mod leaf;
+mod link;
+mod pins;
+mod policy;
+mod raised;
+mod record;
 mod rows;
 mod scratch;
 mod shared;
@@ -23,66 +30,41 @@ mod survey;
 mod tool;
 mod walk;
 
+pub use attempt::Attempt;
 pub use call::{Call, CallError, CallMessage};
 pub use codes::{VERDICT_CODES, explain_verdict};
 pub use conversation::{Conversation, DEFAULT_PROVENANCE_LIMIT};
-pub use decision::{Approvable, Decision, Permit, Position, Question};
+pub use decision::{Approvable, Decision, ObservedPass, Permit, Position, Unvouched};
 pub use grounds::{Grounds, Seen};
+pub use record::VerdictRecord;
 pub use shared::{SharedTally, Tallied, Tally};
 pub use survey::{ContractSeen, Surveyed};
 
 use crate::provenance::{OutputLabels, Source};
-use crate::tools::{Heuristics, Lock, ToolDefinition};
-use bouncer_plan::Label;
-use bouncer_plan::format::{CONTRACT_DISPATCHES, Contract};
-use bouncer_plan::{Corrupt, Plan, Tables};
-use hasher::Seeded;
-use std::collections::HashMap;
+use crate::tools::{Lock, ToolDefinition};
+use attempt::CallAttempt;
+use bouncer_plan::format::CONTRACT_DISPATCHES;
+use bouncer_plan::{Corrupt, Label, Plan};
+use pins::Pins;
+use policy::Policy;
 use tool::{Status, Tool};
 
 /// A plan together with the tools that are pinned under it. Shared by all
 /// conversations.
 #[derive(Debug)]
 pub struct Gate {
-    plan: Plan,
-    heuristics: Option<Heuristics>,
-    tools: Vec<Tool>,
-    /// From [`tool_key`] to an index into `tools`.
-    names: HashMap<String, u32, Seeded>,
+    policy: Policy,
+    pins: Pins,
     /// About how many bytes a conversation remembers of what it reads.
     provenance_limit: usize,
     /// What further conversations count their attempts in, beside themselves.
     tally: Option<SharedTally>,
-    /// Whether any server's tools were ever pinned. Before that every tool that a call
-    /// names counts as pinned: there is nothing to hold it against.
-    listed: bool,
-    /// How servers listed their tools last, by [`tool_key`].
-    definitions: HashMap<String, reload::Listed, Seeded>,
-    /// By row of the plan: it holds for every call. Empty where nothing is hidden.
-    rows_always: Vec<bool>,
-    /// Counts the plans; a conversation notes the one it was last judged by.
-    generation: u64,
-}
-
-/// Whether a decision counts against budgets, and what a human has approved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attempt {
-    /// A new call: counts.
-    First,
-    /// The same call again after a destination was approved: does not count.
-    AfterApproval,
-    /// The same call again after a human approved exactly this call, once: asks about
-    /// the call as a whole are lifted, nothing else is. Does not count.
-    ApprovedOnce,
 }
 
 impl Gate {
     /// A gate over a plan, with no tools pinned.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
-        // A loaded plan cannot fail here; if it did, decisions fail closed as well.
-        let heuristics = tool::heuristics(plan.tables()).unwrap_or_default();
-        let rows_always = hidden::always(plan.tables()).unwrap_or_default();
         let said = plan
             .tables()
             .meta()
@@ -92,88 +74,68 @@ impl Gate {
             mib => usize::from(mib) << 20,
         };
         Self {
-            plan,
-            heuristics,
-            tools: Vec::new(),
-            names: HashMap::default(),
+            policy: Policy::new(plan),
+            pins: Pins::default(),
             provenance_limit,
             tally: None,
-            listed: false,
-            definitions: HashMap::default(),
-            rows_always,
-            generation: 0,
         }
     }
 
     /// The plan.
     #[must_use]
     pub const fn plan(&self) -> &Plan {
-        &self.plan
+        self.policy.plan()
     }
 
     /// Pins `tools` as the tools of `server`: the first listing of a server. With a
     /// `lock`, tools that the lock lacks stay unpinned and tools that differ from it
     /// are changed. Pinning a server again replaces its pins.
     pub fn pin(&mut self, server: Option<&str>, tools: &[ToolDefinition], lock: Option<&Lock>) {
-        self.listed = true;
-        let prefix = tool_key(server, "");
-        // The server's earlier pins go; a tool that comes back keeps its place, and with
-        // it what conversations have counted.
-        let earlier: HashMap<String, u32> = self
-            .names
-            .extract_if(|key, _| key.starts_with(&prefix))
-            .collect();
-        for definition in tools {
-            let locked = lock.map(|lock| lock.find(server, &definition.name));
-            let status = match locked {
-                None => Status::Pinned,
-                Some(None) => continue,
-                Some(Some(locked)) if locked.digest == definition.digest => Status::Pinned,
-                Some(Some(_)) => Status::Changed,
-            };
-            // A tool that does not link is left unpinned: it is asked about, then denied.
-            let Ok(mut tool) = self.link(server, definition) else {
-                continue;
-            };
-            tool.status = status;
-            if let Some(Some(locked)) = locked {
-                tool.digest = locked.digest;
-            }
-            let key = tool_key(server, &definition.name);
-            let place = earlier.get(&key).or_else(|| self.names.get(&key)).copied();
-            let index = place.unwrap_or(self.tools.len() as u32);
-            match self.tools.get_mut(index as usize) {
-                Some(slot) => *slot = tool,
-                None => self.tools.push(tool),
-            }
-            self.names.insert(key, index);
-        }
-        self.note_definitions(server, tools);
-    }
-
-    fn link(&self, server: Option<&str>, definition: &ToolDefinition) -> Result<Tool, Corrupt> {
-        Tool::new(
-            self.plan.tables(),
-            self.heuristics.as_ref(),
-            server,
-            definition,
-        )
+        self.pins.pin(&self.policy, server, tools, lock);
     }
 
     /// Notes a later listing of the same server: new tools stay unpinned, tools whose
     /// definition differs from the pinned one are denied until they are pinned again.
     pub fn observe(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
-        self.note_definitions(server, tools);
-        for definition in tools {
-            let index = self.names.get(&tool_key(server, &definition.name));
-            if let Some(tool) = index.and_then(|&index| self.tools.get_mut(index as usize))
-                && tool.digest != definition.digest
-            {
-                // Stays changed even if the server changes it back: what was shown in
-                // between may have been acted on.
-                tool.status = Status::Changed;
-            }
-        }
+        self.pins.observe(server, tools);
+    }
+
+    /// Judges by `plan` from now on. Pinned tools stay pinned, changed ones changed;
+    /// conversations keep what they have read and counted.
+    ///
+    /// # Errors
+    /// If the plan's tables contradict themselves. Everything is then as it was.
+    pub fn reload(&mut self, plan: Plan) -> Result<(), Corrupt> {
+        let policy = self.policy.replaced_by(plan)?;
+        self.pins.relink(&policy)?;
+        self.policy = policy;
+        Ok(())
+    }
+
+    /// Holds the tools to another lock from now on. A tool whose entry is the same as
+    /// `before` stays as it is; one whose entry is new counts as pinned if the server's
+    /// latest definition is the accepted one, and as changed if not; one without an
+    /// entry any more counts as changed.
+    pub fn accept(&mut self, lock: &Lock, before: Option<&Lock>) {
+        self.pins.accept(&self.policy, lock, before);
+    }
+
+    /// Whether the policy wants a tool hidden: it says `hide_denied`, and denies every
+    /// call of the tool. Never, where some call might be allowed or asked about.
+    #[must_use]
+    pub fn hides(&self, server: Option<&str>, name: &str) -> bool {
+        self.policy.hides(server, name).unwrap_or(false)
+    }
+
+    /// How the tools of a server stand, in the order of `names`. Those about which the
+    /// plan contradicts itself are left out.
+    #[must_use]
+    pub fn survey<'n>(
+        &self,
+        server: Option<&str>,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Vec<Surveyed> {
+        survey::survey(&self.policy, &self.pins, server, names)
     }
 
     /// Sets about how many bytes each further conversation remembers of what it reads,
@@ -204,8 +166,7 @@ impl Gate {
         let Some(tally) = &self.tally else {
             return false;
         };
-        let index = self.names.get(&tool_key(server, name));
-        let known = index.and_then(|&index| self.tools.get(index as usize));
+        let known = self.pins.get(server, name);
         known.is_some_and(Tool::is_counted) && tally.lock().is_ok_and(|mut tally| tally.is_busy())
     }
 
@@ -214,18 +175,19 @@ impl Gate {
     /// where that cannot be told.
     #[must_use]
     pub fn remembers_attempts(&self, server: Option<&str>, name: &str) -> bool {
-        let tables = self.plan.tables();
+        let contracts = self.plan().tables().contracts;
         let matters = |tool: &Tool| {
-            let contract = tables.contracts.get(tool.link.contract as usize);
+            let contract = contracts.get(tool.link.contract as usize);
             let dispatches = contract.is_some_and(|c| c.flags.get() & CONTRACT_DISPATCHES != 0);
             tool.is_counted() || dispatches
         };
-        let index = self.names.get(&tool_key(server, name));
-        if let Some(known) = index.and_then(|&index| self.tools.get(index as usize)) {
-            return matters(known);
+        match self.pins.get(server, name) {
+            Some(known) => matters(known),
+            None => {
+                let linked = self.policy.link_name(server, name);
+                linked.map_or(true, |tool| matters(&tool))
+            }
         }
-        tool::by_name(tables, self.heuristics.as_ref(), server, name)
-            .map_or(true, |tool| matters(&tool))
     }
 
     /// The servers and names of the tools that a call calls in turn, outermost first:
@@ -236,29 +198,14 @@ impl Gate {
         conversation: &mut Conversation,
         call: &Call<'_>,
     ) -> Vec<(Option<String>, String)> {
-        dispatch::tools_within(self, self.plan.tables(), conversation, call).unwrap_or_default()
-    }
-
-    fn contract_of<'t>(
-        &self,
-        tables: &Tables<'t>,
-        server: Option<&str>,
-        name: &str,
-    ) -> Result<Option<&'t Contract>, Corrupt> {
-        let index = self.names.get(&tool_key(server, name));
-        let known = index.and_then(|&index| self.tools.get(index as usize));
-        let contract = match known {
-            Some(tool) => tool.link.contract,
-            None => tool::find_contract(tables, &tool::full_name(server, name), name)?,
-        };
-        Ok(tables.contracts.get(contract as usize))
+        dispatch::tools_within(&self.policy, &self.pins, conversation, call).unwrap_or_default()
     }
 
     /// A fresh conversation: no budget used, nothing approved, nothing recorded.
     #[must_use]
     pub fn conversation(&self) -> Conversation {
-        let mut fresh = Conversation::new(self.plan.tables(), self.provenance_limit);
-        fresh.generation = self.generation;
+        let mut fresh = Conversation::new(self.plan().tables(), self.provenance_limit);
+        fresh.generation = self.generation();
         if let Some(tally) = &self.tally {
             fresh.share_budgets(SharedTally::clone(tally));
         }
@@ -268,7 +215,7 @@ impl Gate {
     /// How often the plan was replaced.
     #[must_use]
     pub const fn generation(&self) -> u64 {
-        self.generation
+        self.policy.generation()
     }
 
     /// Judges a call. `now_ms` is a monotonic clock in milliseconds; it only matters
@@ -282,10 +229,19 @@ impl Gate {
         attempt: Attempt,
         now_ms: u64,
     ) -> Decision<'a> {
-        if conversation.generation != self.generation {
-            conversation.follow(self, now_ms);
+        if conversation.generation != self.generation() {
+            conversation.follow(&self.policy, &self.pins, now_ms);
         }
-        decide::decide(self, conversation, call, attempt, now_ms)
+        let forgotten = conversation.provenance().dropped();
+        let this = CallAttempt {
+            call: *call,
+            outer: None,
+            attempt,
+            now_ms,
+        };
+        let mut decision = decide::decide(&self.policy, &self.pins, conversation, &this);
+        decision.forgotten = forgotten;
+        decision
     }
 
     /// Records what a call returned, before the agent sees it: the `result` member of
@@ -303,10 +259,7 @@ impl Gate {
             tool,
             call: conversation.calls,
         };
-        let pinned = self
-            .names
-            .get(&tool_key(server, tool))
-            .and_then(|&index| self.tools.get(index as usize));
+        let pinned = self.pins.get(server, tool);
         // The labels of a changed tool were chosen for another definition.
         let trusted = pinned.filter(|tool| tool.status == Status::Pinned);
         match trusted {
@@ -325,13 +278,11 @@ impl Gate {
     /// Labels of a tool that is not pinned: the contract's where nothing is pinned at
     /// all, else everything is untrusted.
     fn unpinned_labels(&self, server: Option<&str>, tool: &str) -> OutputLabels {
-        if self.listed {
+        if self.pins.any_listed() {
             return OutputLabels::all(Label::Untrusted);
         }
-        let tables = self.plan.tables();
-        tool::find_contract(tables, &tool::full_name(server, tool), tool)
-            .and_then(|contract| tool::output_labels(tables, contract, self.heuristics.as_ref()))
-            .unwrap_or_else(|_| OutputLabels::all(Label::Untrusted))
+        let labels = self.policy.labels_by_name(server, tool);
+        labels.unwrap_or_else(|_| OutputLabels::all(Label::Untrusted))
     }
 
     /// Records how a server describes its tools, before the agent sees it. It is observed:
@@ -392,30 +343,4 @@ impl Gate {
             .provenance
             .record_result(&source, &OutputLabels::all(Label::Untrusted), value);
     }
-}
-
-/// The key of a tool in the gate's index.
-fn tool_key(server: Option<&str>, tool: &str) -> String {
-    let mut key = String::new();
-    write_tool_key(server, tool, &mut key);
-    key
-}
-
-/// Writes the key of a tool. The server's length in front keeps the parts apart.
-fn write_tool_key(server: Option<&str>, tool: &str, out: &mut String) {
-    // Formatting would cost more than the look-up.
-    fn decimal(number: usize, out: &mut String) {
-        if number >= 10 {
-            decimal(number / 10, out);
-        }
-        out.push(char::from(b'0' + (number % 10) as u8));
-    }
-    out.clear();
-    if let Some(server) = server {
-        decimal(server.len(), out);
-        out.push(':');
-        out.push_str(server);
-    }
-    out.push('/');
-    out.push_str(tool);
 }

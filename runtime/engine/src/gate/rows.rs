@@ -5,22 +5,54 @@
 //! atoms they require and are ruled out by those they exclude, so a pick costs what it
 //! raises, not what the policy holds.
 
-use super::scratch::{EvalScratch, MAX_PICKS, RowScratch};
+use super::raised::{Raised, Signature};
 use bouncer_plan::Verdict;
 use bouncer_plan::format::NONE;
 use bouncer_plan::{Corrupt, Tables, at, slice};
 
-/// The atoms that one leaf of `path` raised: a run of events.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Signature {
-    pub path: u32,
-    pub start: u32,
-    pub end: u32,
+/// Distinct picks that are tried one by one. A call with more is judged by the
+/// strictest rule that any of them could reach.
+const MAX_PICKS: usize = 4096;
+
+/// Working memory of the rows.
+#[derive(Debug)]
+pub(super) struct RowScratch {
+    states: RowStates,
+    /// Runs of signatures with the same path, and the current choice.
+    choices: Vec<Choice>,
+}
+
+/// What the current pick did to all rows.
+#[derive(Debug)]
+struct RowStates {
+    /// By row.
+    states: Vec<RowState>,
+    /// The number of the current pick.
+    epoch: u32,
+    /// Rows that have all the atoms they require.
+    satisfied: Vec<u32>,
+    /// By atom: the epoch that last saw it.
+    atoms: Vec<u32>,
+}
+
+impl RowScratch {
+    /// Room for everything that the plan can ask for.
+    pub fn new(tables: &Tables<'_>) -> Self {
+        Self {
+            states: RowStates {
+                states: vec![RowState::default(); tables.rows.len()],
+                epoch: 0,
+                satisfied: Vec::with_capacity(tables.rows.len()),
+                atoms: vec![0; tables.atoms.len()],
+            },
+            choices: Vec::with_capacity(tables.paths.len()),
+        }
+    }
 }
 
 /// What the current pick did to a row. Stale unless the epoch is current.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct RowState {
+struct RowState {
     epoch: u32,
     raised: u32,
     dead: bool,
@@ -28,10 +60,23 @@ pub(super) struct RowState {
 
 /// The signatures of one path, and which of them the current pick takes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Choice {
+struct Choice {
     start: u32,
     end: u32,
     current: u32,
+}
+
+impl RowStates {
+    /// Makes all states stale: another pick is tried.
+    fn begin(&mut self) {
+        self.satisfied.clear();
+        self.epoch = self.epoch.wrapping_add(1);
+        if self.epoch == 0 {
+            self.states.fill(RowState::default());
+            self.atoms.fill(0);
+            self.epoch = 1;
+        }
+    }
 }
 
 /// What the rule stage says.
@@ -49,27 +94,21 @@ pub(super) struct RuleVerdict {
 pub(super) fn judge(
     tables: &Tables<'_>,
     groups: &[u32],
-    eval: &mut EvalScratch,
+    raised: &mut Raised,
     rows: &mut RowScratch,
     fallback: Verdict,
 ) -> Result<RuleVerdict, Corrupt> {
-    let EvalScratch {
+    let Raised {
         events,
         signatures,
         repeated,
-        ..
-    } = eval;
+    } = raised;
+    let RowScratch { states, choices } = rows;
     if !*repeated {
         // One signature a path: there is one pick, and its order does not matter.
-        begin(rows);
-        return first_match(
-            tables,
-            groups,
-            signatures.iter().map(Ok),
-            events,
-            rows,
-            fallback,
-        );
+        states.begin();
+        let picked = signatures.iter().map(Ok);
+        return first_match(tables, groups, picked, events, states, fallback);
     }
     let run = |signature: &Signature| {
         events
@@ -78,7 +117,7 @@ pub(super) fn judge(
     };
     signatures.sort_unstable_by(|a, b| a.path.cmp(&b.path).then_with(|| run(a).cmp(run(b))));
     signatures.dedup_by(|a, b| a.path == b.path && run(a) == run(b));
-    rows.choices.clear();
+    choices.clear();
     let mut picks: usize = 1;
     let mut start = 0;
     while let Some(first) = signatures.get(start) {
@@ -88,7 +127,7 @@ pub(super) fn judge(
             .take_while(|s| s.path == first.path)
             .count();
         let end = start + length;
-        rows.choices.push(Choice {
+        choices.push(Choice {
             start: start as u32,
             end: end as u32,
             current: start as u32,
@@ -97,17 +136,13 @@ pub(super) fn judge(
         start = end;
     }
     if picks > MAX_PICKS {
-        return strictest_reachable(tables, groups, signatures, events, rows, fallback);
+        return strictest_reachable(tables, groups, signatures, events, states, fallback);
     }
     let mut best: Option<RuleVerdict> = None;
     loop {
-        begin(rows);
-        // Moved out for as long as the rest of the scratch is written.
-        let choices = std::mem::take(&mut rows.choices);
+        states.begin();
         let picked = choices.iter().map(|choice| at(signatures, choice.current));
-        let found = first_match(tables, groups, picked, events, rows, fallback);
-        rows.choices = choices;
-        let found = found?;
+        let found = first_match(tables, groups, picked, events, states, fallback)?;
         let better = best.is_none_or(|best| {
             found.verdict > best.verdict
                 || (found.verdict == best.verdict && found.rule < best.rule)
@@ -115,7 +150,7 @@ pub(super) fn judge(
         if better {
             best = Some(found);
         }
-        if !next_pick(&mut rows.choices) {
+        if !next_pick(choices) {
             break;
         }
     }
@@ -141,10 +176,10 @@ fn first_match<'s>(
     groups: &[u32],
     picked: impl Iterator<Item = Result<&'s Signature, Corrupt>>,
     events: &[u32],
-    rows: &mut RowScratch,
+    rows: &mut RowStates,
     fallback: Verdict,
 ) -> Result<RuleVerdict, Corrupt> {
-    let RowScratch {
+    let RowStates {
         states,
         epoch,
         satisfied,
@@ -197,17 +232,6 @@ fn first_match<'s>(
     })
 }
 
-/// Makes all row states stale.
-fn begin(rows: &mut RowScratch) {
-    rows.satisfied.clear();
-    rows.epoch = rows.epoch.wrapping_add(1);
-    if rows.epoch == 0 {
-        rows.states.fill(RowState::default());
-        rows.atoms.fill(0);
-        rows.epoch = 1;
-    }
-}
-
 fn state(states: &mut [RowState], epoch: u32, row: u32) -> Result<&mut RowState, Corrupt> {
     let state = states.get_mut(row as usize).ok_or(Corrupt)?;
     if state.epoch != epoch {
@@ -249,16 +273,15 @@ fn strictest_reachable(
     groups: &[u32],
     signatures: &[Signature],
     events: &[u32],
-    rows: &mut RowScratch,
+    rows: &mut RowStates,
     fallback: Verdict,
 ) -> Result<RuleVerdict, Corrupt> {
-    begin(rows);
-    let RowScratch {
+    rows.begin();
+    let RowStates {
         states,
         epoch,
         satisfied,
         atoms,
-        ..
     } = rows;
     for signature in signatures {
         let run = events

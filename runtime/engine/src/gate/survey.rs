@@ -1,8 +1,10 @@
 //! What the gate knows about each tool, for people to look at. Decides nothing.
 
 use super::hidden;
-use super::tool::{Link, Status, Tool};
-use super::{Gate, tool_key};
+use super::link::Link;
+use super::pins::Pins;
+use super::policy::Policy;
+use super::tool::{Status, Tool};
 use bouncer_plan::Verdict;
 use bouncer_plan::format::{
     CONTRACT_CONFIRM, CONTRACT_EXFILTRATING, Contract, ContractLayer, META_HAS_RULES, NONE,
@@ -41,70 +43,73 @@ pub struct ContractSeen {
     pub exfiltrating: bool,
 }
 
-impl Gate {
-    /// How the tools of a server stand, in the order of `names`. Those about which the
-    /// plan contradicts itself are left out.
-    #[must_use]
-    pub fn survey<'n>(
-        &self,
-        server: Option<&str>,
-        names: impl Iterator<Item = &'n str>,
-    ) -> Vec<Surveyed> {
-        let Ok(always) = hidden::unconditional(self.plan.tables()) else {
-            return Vec::new();
-        };
-        names
-            .filter_map(|name| self.look(server, name, &always).ok())
-            .collect()
-    }
+/// How the tools of a server stand, in the order of `names`. Those about which the plan
+/// contradicts itself are left out.
+pub(super) fn survey<'n>(
+    policy: &Policy,
+    pins: &Pins,
+    server: Option<&str>,
+    names: impl Iterator<Item = &'n str>,
+) -> Vec<Surveyed> {
+    let Ok(always) = hidden::unconditional(policy.plan().tables()) else {
+        return Vec::new();
+    };
+    names
+        .filter_map(|name| look(policy, pins, server, name, &always).ok())
+        .collect()
+}
 
-    fn look(&self, server: Option<&str>, name: &str, always: &[bool]) -> Result<Surveyed, Corrupt> {
-        let tables = self.plan.tables();
-        let index = self.names.get(&tool_key(server, name));
-        let known = index.and_then(|&index| self.tools.get(index as usize));
-        let bare;
-        let link = match known {
-            Some(tool) => &tool.link,
-            None => {
-                bare = Link::new(tables, server, name)?;
-                &bare
-            }
-        };
-        let contract = match link.contract {
-            NONE => None,
-            index => Some(at(tables.contracts, index)?),
-        };
-        let mut rows = Vec::new();
-        for &group in &link.groups {
-            let range = &at(tables.groups, group)?.rows;
-            let start = range.start.get();
-            for row in start..start.saturating_add(range.length.get()) {
-                let holds = *always.get(row as usize).ok_or(Corrupt)?;
-                rows.push((at(tables.rows, row)?.rule.get(), holds));
-            }
+fn look(
+    policy: &Policy,
+    pins: &Pins,
+    server: Option<&str>,
+    name: &str,
+    always: &[bool],
+) -> Result<Surveyed, Corrupt> {
+    let tables = policy.plan().tables();
+    let known = pins.get(server, name);
+    let bare;
+    let link = match known {
+        Some(tool) => &tool.link,
+        None => {
+            bare = Link::new(tables, server, name)?;
+            &bare
         }
-        rows.sort_unstable();
-        let may = match known.map(|tool| tool.status) {
-            Some(Status::Pinned) => may(tables, known, contract, &rows)?,
-            _ if known.is_none() && !self.listed => may(tables, None, contract, &rows)?,
-            _ => vec![Verdict::Deny],
-        };
-        rows.dedup_by_key(|(rule, _)| *rule);
-        let derived = known.and_then(|tool| tool.derived.as_ref());
-        Ok(Surveyed {
-            name: name.to_owned(),
-            pin: match known.map(|tool| tool.status) {
-                Some(Status::Pinned) => "pinned",
-                Some(Status::Changed) => "changed",
-                None => "new",
-            },
-            contract: contract.map(|c| seen(tables, c)).transpose()?,
-            guessed: derived.is_some_and(|derived| *derived != crate::tools::Derived::default()),
-            rules: rows.len(),
-            may: may.into_iter().map(Verdict::name).collect(),
-            hidden: self.hides(server, name),
-        })
+    };
+    let contract = match link.contract {
+        NONE => None,
+        index => Some(at(tables.contracts, index)?),
+    };
+    let mut rows = Vec::new();
+    for &group in &link.groups {
+        let range = &at(tables.groups, group)?.rows;
+        let start = range.start.get();
+        for row in start..start.saturating_add(range.length.get()) {
+            let holds = *always.get(row as usize).ok_or(Corrupt)?;
+            rows.push((at(tables.rows, row)?.rule.get(), holds));
+        }
     }
+    rows.sort_unstable();
+    let may = match known.map(|tool| tool.status) {
+        Some(Status::Pinned) => may(tables, known, contract, &rows)?,
+        _ if known.is_none() && !pins.any_listed() => may(tables, None, contract, &rows)?,
+        _ => vec![Verdict::Deny],
+    };
+    rows.dedup_by_key(|(rule, _)| *rule);
+    let derived = known.and_then(|tool| tool.derived.as_ref());
+    Ok(Surveyed {
+        name: name.to_owned(),
+        pin: match known.map(|tool| tool.status) {
+            Some(Status::Pinned) => "pinned",
+            Some(Status::Changed) => "changed",
+            None => "new",
+        },
+        contract: contract.map(|c| seen(tables, c)).transpose()?,
+        guessed: derived.is_some_and(|derived| *derived != crate::tools::Derived::default()),
+        rules: rows.len(),
+        may: may.into_iter().map(Verdict::name).collect(),
+        hidden: policy.hides(server, name).unwrap_or(false),
+    })
 }
 
 fn seen(tables: &Tables<'_>, contract: &Contract) -> Result<ContractSeen, Corrupt> {

@@ -6,8 +6,8 @@
 //! flat stack. Knows nothing of verdicts.
 
 use super::eval::{Evaluator, Kind, LeafText};
-use super::scratch::WalkScratch;
-use super::sink::{Leaf, LeafKind, NO_SINK, SinkPaths};
+use super::leaf::{Frame, Leaf, LeafKind, NO_SINK, Step};
+use super::sink::SinkPaths;
 use bouncer_plan::format::{NONE, PathNode};
 use bouncer_plan::{Corrupt, Tables, at, edge_slot, slice};
 use bouncer_reader::address;
@@ -23,31 +23,28 @@ const VARIANT: u32 = 1 << 30;
 /// The node of a position that is not [`BELOW`].
 const NODE: u32 = VARIANT - 1;
 
-/// An open container of the arguments.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
-    /// First of its positions in the stack of active positions, and the one after its last.
-    active: u32,
-    own_end: u32,
-    /// The next element's index.
-    index: u32,
-    /// How it was reached, for sinks: the raw text of a key, or an index.
-    pub step: Step,
-    /// The sink that it lies in.
-    pub sink: u32,
-    /// The raw text of the top-level argument it lies in.
-    top: (u32, u32),
+/// State of the walk over the arguments.
+#[derive(Debug, Default)]
+pub(super) struct WalkScratch {
+    pub frames: Vec<Frame>,
+    /// Trie positions of the open containers, one run a frame.
+    pub active: Vec<u32>,
+    /// Leaves and keys, for the sink gate.
+    pub leaves: Vec<Leaf>,
+    /// A decoded key.
+    pub key: String,
 }
 
-/// How a container or leaf was reached from the one around it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// The arguments themselves.
-    Root,
-    /// By a key: start and end of its raw text in the arguments, and whether it has escapes.
-    Key(u32, u32, bool),
-    /// By an index of an array.
-    Index(u32),
+impl WalkScratch {
+    /// Room for arguments of that depth.
+    pub fn new(max_depth: usize) -> Self {
+        Self {
+            frames: Vec::with_capacity(max_depth + 1),
+            active: Vec::with_capacity(1024),
+            leaves: Vec::with_capacity(1024),
+            key: String::with_capacity(256),
+        }
+    }
 }
 
 /// Why a walk ended early.

@@ -4,6 +4,7 @@
 //! Runs when tools are listed, never on the decision path, so it may allocate.
 
 mod definition;
+mod derived;
 mod diff;
 mod heuristics;
 mod lock;
@@ -11,6 +12,7 @@ mod schema;
 mod words;
 
 pub use definition::{DefinitionError, ToolDefinition};
+pub use derived::Derived;
 pub use diff::{Difference, Weight, differences};
-pub use heuristics::{Derived, Heuristics, LabelHeuristics};
+pub use heuristics::{Heuristics, LabelHeuristics};
 pub use lock::{Change, Lock, LockError, LockedTool};

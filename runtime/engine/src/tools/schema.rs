@@ -5,7 +5,7 @@
 //! and every part that is not understood counts as a destination. The names and
 //! formats to look for come from [`Heuristics`].
 
-use super::Heuristics;
+use super::heuristics::Heuristics;
 use serde_json::{Map, Value};
 
 /// Schemas nest no deeper than this in earnest; references count too.

@@ -4,14 +4,14 @@
 //! it is looked up among those that were given out. A name that two tools would share
 //! belongs to neither.
 
-use super::super::frame::{FrameReader, text};
-use super::super::log::{note, quoted};
-use super::splice::splice;
+use bouncer_mcp::frame::{FrameReader, text};
+use bouncer_mcp::splice::splice;
+use bouncer_system::log::{note, quoted};
 use std::collections::{HashMap, HashSet};
 
 /// A tool as one server lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Listed {
+pub(crate) struct Listed {
     /// The server's own name for it.
     pub name: String,
     /// What the client sees: the definition with the exposed name.
@@ -20,7 +20,7 @@ pub(super) struct Listed {
 
 /// Where a call goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// The server.
     pub server: usize,
     /// The server's own name for the tool.
@@ -29,7 +29,7 @@ pub(super) struct Place {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Catalogue {
+pub(crate) struct Catalogue {
     places: HashMap<String, Place>,
     definitions: Vec<Vec<u8>>,
     /// What was said about collisions already.
@@ -37,13 +37,13 @@ pub(super) struct Catalogue {
 }
 
 /// The name that the client sees.
-pub(super) fn exposed(server: &str, name: &str) -> String {
+pub(crate) fn exposed(server: &str, name: &str) -> String {
     format!("{server}__{name}")
 }
 
 /// Gives an item of a listing its exposed name; `None` if it has none to begin with, or
 /// cannot be read strictly.
-pub(super) fn expose(frames: &mut FrameReader, server: &str, item: &[u8]) -> Option<Listed> {
+pub(crate) fn expose(frames: &mut FrameReader, server: &str, item: &[u8]) -> Option<Listed> {
     let [name] = frames.members(item, ["name"]).ok()?;
     let raw = name?;
     let name = text(raw)?;
@@ -54,7 +54,7 @@ pub(super) fn expose(frames: &mut FrameReader, server: &str, item: &[u8]) -> Opt
 
 /// Drops items that a server lists twice in different words: there is no telling which
 /// one a call would meet.
-pub(super) fn without_doubles(items: Vec<Listed>) -> Vec<Listed> {
+pub(crate) fn without_doubles(items: Vec<Listed>) -> Vec<Listed> {
     let mut seen: HashMap<String, (usize, bool)> = HashMap::new();
     for (index, item) in items.iter().enumerate() {
         match seen.get_mut(&item.name) {
@@ -76,7 +76,7 @@ impl Catalogue {
     /// Makes the catalogue anew of the tools of the servers that are up; `true` if the
     /// client sees other tools than before. Tools that are hidden keep their names: calls
     /// of them are judged, and denied, like any other.
-    pub(super) fn rebuild<'a>(
+    pub(crate) fn rebuild<'a>(
         &mut self,
         servers: impl Iterator<Item = (usize, &'a str, &'a [Listed])>,
         hides: impl Fn(usize, &str) -> bool,
@@ -140,12 +140,12 @@ impl Catalogue {
     }
 
     /// Where a call of that name goes.
-    pub(super) fn find(&self, name: &str) -> Option<&Place> {
+    pub(crate) fn find(&self, name: &str) -> Option<&Place> {
         self.places.get(name)
     }
 
     /// All definitions, server by server, as they were listed.
-    pub(super) fn definitions(&self) -> &[Vec<u8>] {
+    pub(crate) fn definitions(&self) -> &[Vec<u8>] {
         &self.definitions
     }
 }

@@ -10,7 +10,7 @@ const MAX_ENTRIES: usize = 100_000;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Directory {
+pub(crate) struct Directory {
     resources: HashMap<String, BTreeSet<usize>>,
     /// What stands before the first variable of a URI template, and the whole template.
     templates: HashMap<(String, String), BTreeSet<usize>>,
@@ -20,19 +20,19 @@ pub(super) struct Directory {
 
 impl Directory {
     /// Forgets all that a server listed.
-    pub(super) fn forget(&mut self, server: usize) {
+    pub(crate) fn forget(&mut self, server: usize) {
         self.set_resources(server, []);
         self.set_templates(server, []);
         self.set_prompts(server, []);
     }
 
     /// Notes all resources of a server.
-    pub(super) fn set_resources(&mut self, server: usize, uris: impl IntoIterator<Item = String>) {
+    pub(crate) fn set_resources(&mut self, server: usize, uris: impl IntoIterator<Item = String>) {
         set(&mut self.resources, server, uris);
     }
 
     /// Notes all resource templates of a server.
-    pub(super) fn set_templates(&mut self, server: usize, uris: impl IntoIterator<Item = String>) {
+    pub(crate) fn set_templates(&mut self, server: usize, uris: impl IntoIterator<Item = String>) {
         let fixed = |uri: String| {
             let start = uri.split('{').next().unwrap_or_default().to_owned();
             (start, uri)
@@ -41,7 +41,7 @@ impl Directory {
     }
 
     /// Notes all prompts of a server, by the exposed and by its own name.
-    pub(super) fn set_prompts(
+    pub(crate) fn set_prompts(
         &mut self,
         server: usize,
         prompts: impl IntoIterator<Item = (String, String)>,
@@ -58,7 +58,7 @@ impl Directory {
     }
 
     /// The servers that list a resource, or else those whose template fits it best.
-    pub(super) fn of_uri(&self, uri: &str) -> Vec<usize> {
+    pub(crate) fn of_uri(&self, uri: &str) -> Vec<usize> {
         if let Some(servers) = self.resources.get(uri) {
             return servers.iter().copied().collect();
         }
@@ -82,7 +82,7 @@ impl Directory {
     }
 
     /// The servers that list a prompt under that exposed name.
-    pub(super) fn of_prompt(&self, exposed: &str) -> &[(usize, String)] {
+    pub(crate) fn of_prompt(&self, exposed: &str) -> &[(usize, String)] {
         self.prompts.get(exposed).map_or(&[], Vec::as_slice)
     }
 }

@@ -4,38 +4,36 @@
 //! message, above all a call's arguments, goes on byte for byte. Calls are judged behind
 //! this: by their server's own mediator, under the tool's own name.
 
-use super::super::denial::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
-use super::super::envelope::{FromClient, Id, PassThrough, classify};
-use super::super::frame::FrameReader;
-use super::super::from_client::cancelled_key;
-use super::super::judging::{Case, Finding};
-use super::super::line::{Line, LineReader};
-use super::super::log::{note, quoted, visible};
-use super::super::session::Judge;
-use super::catalogue::Place;
-use super::front::{Front, Member, State};
-use super::lists::List;
-use super::routes::{Request, number};
-use super::splice::{Edit, member as member_of, splice};
-use super::tasks::{Heading, Tasked, related};
+use crate::conversation::call::{Case, own};
+use crate::conversation::envelope::{FromClient, Id, PassThrough, classify};
+use crate::conversation::judge::Judge;
+use crate::gateway::catalogue::Place;
+use crate::gateway::lists::List;
+use crate::gateway::router::{Front, Member, State};
+use crate::gateway::routes::{Request, Whose};
+use crate::gateway::task_requests::{Heading, related};
+use crate::gateway::tasks::Tasked;
+use crate::wire::line::{Line, LineReader};
 use bouncer_audit::Outcome;
 use bouncer_engine::gate::CallMessage;
+use bouncer_mcp::frame::FrameReader;
+use bouncer_mcp::id::Key;
+use bouncer_mcp::jsonrpc::METHOD_NOT_FOUND;
+use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
+use bouncer_mcp::params::cancelled_id;
+use bouncer_mcp::params::progress_token;
+use bouncer_mcp::splice::{Edit, member as member_of, splice};
+use bouncer_system::log::{note, quoted, visible};
 use std::rc::Rc;
 use std::time::Instant;
 use tokio::io::AsyncRead;
 
-/// JSON-RPC: no such method.
-pub(super) const METHOD_NOT_FOUND: i32 = -32601;
-
 /// Calls that wait for their servers to start, in bytes.
 const MAX_KEPT: usize = 64 * 1024 * 1024;
 
-/// Where a request goes, or why nowhere.
-pub(super) type Whose<T> = Result<T, String>;
-
 impl<J: Judge + 'static> Front<J> {
     /// Reads the client's lines until there are no more.
-    pub(super) async fn pump_client<R: AsyncRead + Unpin>(self: Rc<Self>, source: R) {
+    pub(crate) async fn pump_client<R: AsyncRead + Unpin>(self: Rc<Self>, source: R) {
         let mut frames = FrameReader::new(self.settings.max_message);
         let mut lines = LineReader::new(source, self.settings.max_message);
         loop {
@@ -144,8 +142,7 @@ impl<J: Judge + 'static> Front<J> {
             number: self.office.next_call(),
             received: Instant::now(),
         };
-        self.nobody
-            .block(&case, &Finding::own(why), Outcome::Blocked);
+        self.nobody.block(&case, &own(why), Outcome::Blocked);
     }
 
     /// Why a tool of that name cannot be called just now, if it may belong to a server
@@ -229,8 +226,12 @@ impl<J: Judge + 'static> Front<J> {
         place: &Place,
     ) -> Whose<()> {
         let line = call.message();
-        let read = |why: super::super::frame::Unreadable| why.to_string();
-        let params = frames.read(line).map_err(read)?.params.unwrap_or_default();
+        let read = |why: bouncer_mcp::frame::Unreadable| why.to_string();
+        let params = frames
+            .read(line)
+            .map_err(read)?
+            .params()
+            .unwrap_or_default();
         let [name, meta, task] = frames
             .members(params, ["name", "_meta", "task"])
             .map_err(read)?;
@@ -259,7 +260,7 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// Sends a request to a server, under a number of its own.
-    pub(super) fn forward<'a>(
+    pub(crate) fn forward<'a>(
         &self,
         frames: &mut FrameReader,
         id: &Id<'a>,
@@ -268,7 +269,7 @@ impl<J: Judge + 'static> Front<J> {
         meta: Option<&'a [u8]>,
         mut edits: Vec<Edit<'a>>,
     ) -> Whose<()> {
-        let token = progress_token(frames, meta)?;
+        let token = progress_token(frames, meta).map_err(|why| why.to_string())?;
         let heading = Heading::Server(member.index);
         let about = related(frames, meta, |id| self.translated(heading, id));
         match about.map_err(|why| why.to_string())? {
@@ -307,7 +308,7 @@ impl<J: Judge + 'static> Front<J> {
         ))
     }
 
-    pub(super) fn member(&self, index: usize) -> Whose<&Rc<Member>> {
+    pub(crate) fn member(&self, index: usize) -> Whose<&Rc<Member>> {
         let member = self.members.get(index).filter(|member| member.is_up());
         member.ok_or_else(|| "the server does not run at the moment".to_owned())
     }
@@ -404,7 +405,7 @@ impl<J: Judge + 'static> Front<J> {
         match method {
             "notifications/initialized" => self.note_ready(),
             "notifications/cancelled" => {
-                let cancelled = cancelled_key(frames, params);
+                let cancelled = cancelled_id(frames, params);
                 let place = cancelled.and_then(|key| self.routes.borrow_mut().cancel(&key));
                 self.changed();
                 let Some((server, number)) = place else {
@@ -425,7 +426,8 @@ impl<J: Judge + 'static> Front<J> {
             }
             "notifications/progress" => {
                 let token = params.and_then(|p| frames.members(p, ["progressToken"]).ok()?[0]);
-                let Some((token, number)) = token.and_then(|raw| Some((raw, number(raw)?))) else {
+                let Some((token, number)) = token.and_then(|raw| Some((raw, Key::number(raw)?)))
+                else {
                     return;
                 };
                 let request = self.routes.borrow().find_server(number).cloned();
@@ -462,7 +464,7 @@ impl<J: Judge + 'static> Front<J> {
         result: Option<&[u8]>,
         pass: &PassThrough<'_>,
     ) {
-        let request = number(id.raw).and_then(|n| self.routes.borrow_mut().close_server(n));
+        let request = Key::number(id.raw).and_then(|n| self.routes.borrow_mut().close_server(n));
         let Some(request) = request else {
             return note(format_args!(
                 "an answer of the client that nobody waits for is dropped"
@@ -479,25 +481,11 @@ impl<J: Judge + 'static> Front<J> {
             // Whoever asked must not wait for ever.
             Err(_) => {
                 let why = "the client's answer cannot be read";
-                Some(denial::error(&request.id, INTERNAL_ERROR, why, None))
+                Some(jsonrpc::error(&request.id, INTERNAL_ERROR, why, None))
             }
         };
         if let (Some(line), Some(member)) = (line, self.members.get(request.server)) {
             member.push(&line);
         }
     }
-}
-
-/// The progress token in `_meta`, as it was spelled.
-pub(super) fn progress_token<'a>(
-    frames: &mut FrameReader,
-    meta: Option<&'a [u8]>,
-) -> Whose<Option<&'a [u8]>> {
-    let Some(meta) = meta.filter(|meta| meta.starts_with(b"{")) else {
-        return Ok(None);
-    };
-    let [token] = frames
-        .members(meta, ["progressToken"])
-        .map_err(|why| why.to_string())?;
-    Ok(token)
 }

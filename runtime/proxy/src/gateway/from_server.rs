@@ -1,18 +1,20 @@
 //! What a server's mediator says to the client: it is recorded already, and only has to
 //! get the ids, tokens and names that the client knows.
 
-use super::super::denial::{self, INTERNAL_ERROR};
-use super::super::frame::{Frame, FrameReader, text};
-use super::super::from_client::cancelled_key;
-use super::super::id::Key;
-use super::super::interpreter::Questions;
-use super::super::line::{Line, LineReader};
-use super::super::session::Judge;
-use super::from_client::{METHOD_NOT_FOUND, progress_token};
-use super::front::{About, Front, Member};
-use super::routes::{Request, number};
-use super::splice::{member as whole_member, splice};
-use super::tasks::{Heading, Tasked};
+use crate::conversation::judge::Judge;
+use crate::conversation::related::Questions;
+use crate::gateway::router::{About, Front, Member};
+use crate::gateway::routes::Request;
+use crate::gateway::task_requests::Heading;
+use crate::gateway::tasks::Tasked;
+use crate::wire::line::{Line, LineReader};
+use bouncer_mcp::frame::{Frame, FrameReader, text};
+use bouncer_mcp::id::Key;
+use bouncer_mcp::jsonrpc::METHOD_NOT_FOUND;
+use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR};
+use bouncer_mcp::params::cancelled_id;
+use bouncer_mcp::params::progress_token;
+use bouncer_mcp::splice::{member as whole_member, splice};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
@@ -20,7 +22,7 @@ use tokio::io::AsyncRead;
 
 impl<J: Judge + 'static> Front<J> {
     /// Reads what comes from a server until there is no more.
-    pub(super) async fn pump_member<R: AsyncRead + Unpin>(
+    pub(crate) async fn pump_member<R: AsyncRead + Unpin>(
         self: Rc<Self>,
         member: Rc<Member>,
         source: R,
@@ -46,15 +48,15 @@ impl<J: Judge + 'static> Front<J> {
                 format_args!("says what cannot be read; it is dropped"),
             );
         };
-        if let (Some(method), Some(id)) = (frame.method.and_then(text), frame.id)
+        if let (Some(method), Some(id)) = (frame.method().and_then(text), frame.id())
             && method.starts_with("tasks/")
         {
             // Tasks of the client would be anyone's who guesses their ids.
             let why = "tasks of the client do not go through the gateway";
-            member.push(&denial::error(id, METHOD_NOT_FOUND, why, None));
+            member.push(&jsonrpc::error(id, METHOD_NOT_FOUND, why, None));
             return;
         }
-        let passed = match (frame.method.and_then(text), frame.id) {
+        let passed = match (frame.method().and_then(text), frame.id()) {
             (Some(method), Some(id)) => self.on_member_request(frames, member, &frame, &method, id),
             (Some(method), None) => {
                 return self.on_member_notification(frames, member, &frame, &method, line);
@@ -89,17 +91,17 @@ impl<J: Judge + 'static> Front<J> {
                 member,
                 format_args!(
                     "asks {} before the client came",
-                    super::super::log::quoted(method, 100)
+                    bouncer_system::log::quoted(method, 100)
                 ),
             );
             return None;
         }
-        let meta = match frame.params {
+        let meta = match frame.params() {
             Some(params) => frames.members(params, ["_meta"]).ok()?[0],
             None => None,
         };
         let token = progress_token(frames, meta).ok()?;
-        let task = match frame.params.filter(|params| params.starts_with(b"{")) {
+        let task = match frame.params().filter(|params| params.starts_with(b"{")) {
             Some(params) => {
                 let [task] = frames.members(params, ["task"]).ok()?;
                 // The client was not told that it may be asked for one.
@@ -108,7 +110,7 @@ impl<J: Judge + 'static> Front<J> {
             None => None,
         };
         let heading = Heading::Client(member.index);
-        let about = self.related_edit(frames, frame.params, heading).ok()?;
+        let about = self.related_edit(frames, frame.params(), heading).ok()?;
         let number = self.routes.borrow_mut().open_server(Request {
             server: member.index,
             key: Key::parse(id)?,
@@ -163,7 +165,7 @@ impl<J: Judge + 'static> Front<J> {
         line: &[u8],
     ) {
         let heading = Heading::Client(member.index);
-        let Ok(about) = self.related_edit(frames, frame.params, heading) else {
+        let Ok(about) = self.related_edit(frames, frame.params(), heading) else {
             return self.tell(
                 member,
                 format_args!("says what cannot be read; it is dropped"),
@@ -174,7 +176,11 @@ impl<J: Judge + 'static> Front<J> {
             edits.extend(about.clone());
             splice(line, edits)
         };
-        let mut part = |key| frame.params.and_then(|p| frames.members(p, [key]).ok()?[0]);
+        let mut part = |key| {
+            frame
+                .params()
+                .and_then(|p| frames.members(p, [key]).ok()?[0])
+        };
         let line = match method {
             "notifications/tools/list_changed" => {
                 // A client hears of it once it is known what changed.
@@ -186,7 +192,7 @@ impl<J: Judge + 'static> Front<J> {
             }
             "notifications/cancelled" => {
                 let raw = part("requestId");
-                let key = cancelled_key(frames, frame.params);
+                let key = cancelled_id(frames, frame.params());
                 key.and_then(|key| self.routes.borrow_mut().cancel_server(member.index, &key))
                     .zip(raw)
                     .and_then(|(number, raw)| with((raw, number.to_string().into())))
@@ -194,14 +200,14 @@ impl<J: Judge + 'static> Front<J> {
             "notifications/progress" => {
                 let raw = part("progressToken");
                 let token = raw
-                    .and_then(number)
+                    .and_then(Key::number)
                     .and_then(|number| self.token_of(member, number));
                 // Progress of what nobody waits for any more, or of another's request.
                 raw.zip(token)
                     .and_then(|(raw, token)| with((raw, token.into())))
             }
             "notifications/tasks/status" => {
-                let edit = self.status_edit(frames, member, frame.params);
+                let edit = self.status_edit(frames, member, frame.params());
                 edit.and_then(with)
             }
             _ => splice(line, about.into_iter().collect()),
@@ -230,13 +236,13 @@ impl<J: Judge + 'static> Front<J> {
         id: &[u8],
         line: &[u8],
     ) {
-        let Some(number) = number(id) else {
+        let Some(number) = Key::number(id) else {
             // An error about something that the server could not read.
             return self.client().push(line);
         };
         let own = self.routes.borrow_mut().close_own(member.index, number);
         if let Some(own) = own {
-            let reply = match (frame.result, frame.error) {
+            let reply = match (frame.result(), frame.error()) {
                 (Some(result), _) => Ok(result.to_vec()),
                 (None, error) => Err(error.unwrap_or_default().to_vec()),
             };

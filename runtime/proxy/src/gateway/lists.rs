@@ -1,12 +1,12 @@
 //! Lists that are put together from all servers.
 
-use super::super::denial::INTERNAL_ERROR;
-use super::super::envelope::Id;
-use super::super::frame::FrameReader;
-use super::super::listing::{MAX_CURSOR, MAX_PAGES, MAX_TOOLS};
-use super::super::session::Judge;
-use super::catalogue::{Listed, expose, exposed, without_doubles};
-use super::front::{Front, Member, State};
+use crate::conversation::envelope::Id;
+use crate::conversation::judge::Judge;
+use crate::gateway::catalogue::{Listed, expose, exposed, without_doubles};
+use crate::gateway::router::{Front, Member, State};
+use crate::upstream::tools::{MAX_CURSOR, MAX_PAGES, MAX_TOOLS};
+use bouncer_mcp::frame::FrameReader;
+use bouncer_mcp::jsonrpc::INTERNAL_ERROR;
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
@@ -19,7 +19,7 @@ const MAX_BYTES: usize = 64 * 1024 * 1024;
 
 /// What can be listed, beside tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum List {
+pub(crate) enum List {
     Resources,
     Templates,
     Prompts,
@@ -27,7 +27,7 @@ pub(super) enum List {
 
 impl List {
     /// The list that a method asks for.
-    pub(super) fn of_method(method: &str) -> Option<Self> {
+    pub(crate) fn of_method(method: &str) -> Option<Self> {
         [Self::Resources, Self::Templates, Self::Prompts]
             .into_iter()
             .find(|list| list.method() == method)
@@ -59,7 +59,7 @@ impl List {
 
 impl<J: Judge + 'static> Front<J> {
     /// Answers `tools/list`, once servers that are still starting had a moment.
-    pub(super) fn list_tools(self: &Rc<Self>, id: &Id<'_>) {
+    pub(crate) fn list_tools(self: &Rc<Self>, id: &Id<'_>) {
         self.routes.borrow_mut().start_answering(&id.key);
         let (front, raw, key) = (Rc::clone(self), id.raw.to_vec(), id.key.clone());
         tokio::task::spawn_local(async move {
@@ -71,7 +71,7 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// Waits for servers that are still starting, for a moment after the client came.
-    pub(super) async fn wait_for_start(&self) {
+    pub(crate) async fn wait_for_start(&self) {
         let until = self.lists_until.get().unwrap_or_else(Instant::now);
         let starts =
             |member: &Rc<Member>| matches!(member.state.get(), State::Starting | State::Greeted);
@@ -79,7 +79,7 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// Answers one of the other lists.
-    pub(super) fn list(self: &Rc<Self>, id: &Id<'_>, what: List) {
+    pub(crate) fn list(self: &Rc<Self>, id: &Id<'_>, what: List) {
         self.routes.borrow_mut().start_answering(&id.key);
         let (front, raw, key) = (Rc::clone(self), id.raw.to_vec(), id.key.clone());
         tokio::task::spawn_local(async move {
@@ -99,7 +99,7 @@ impl<J: Judge + 'static> Front<J> {
 
     /// Asks all servers for a list, side by side, and notes whose what is. Who does not
     /// answer in time is left out.
-    pub(super) async fn gather(self: &Rc<Self>, what: List) -> Vec<Vec<u8>> {
+    pub(crate) async fn gather(self: &Rc<Self>, what: List) -> Vec<Vec<u8>> {
         let asked: Vec<_> = self
             .members
             .iter()
@@ -152,7 +152,7 @@ impl<J: Judge + 'static> Front<J> {
         };
         let uris = items.iter().filter_map(|item| {
             let [uri] = frames.members(item, [key]).ok()?;
-            super::super::frame::text(uri?)
+            bouncer_mcp::frame::text(uri?)
         });
         if what == List::Resources {
             directory.set_resources(server, uris);
@@ -163,7 +163,7 @@ impl<J: Judge + 'static> Front<J> {
     }
 
     /// Lists the tools of a server anew; if that is under way it is repeated.
-    pub(super) async fn refresh_tools(&self, member: &Rc<Member>) {
+    pub(crate) async fn refresh_tools(&self, member: &Rc<Member>) {
         if member.refreshing.replace(true) {
             member.again.set(true);
             return;

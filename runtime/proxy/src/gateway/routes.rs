@@ -4,8 +4,8 @@
 //! client, may use the same. Every request that passes the gateway gets a number that
 //! no other has, in the place of both.
 
-use super::super::id::Key;
-use super::tasks::Tasked;
+use crate::gateway::tasks::Tasked;
+use bouncer_mcp::id::Key;
 use std::collections::{HashMap, HashSet, VecDeque};
 use tokio::sync::oneshot;
 
@@ -17,11 +17,14 @@ const MAX_SERVER_OPEN: usize = 16 * 1024;
 const MAX_CANCELLED: usize = 1024;
 
 /// What one of the gateway's own requests came to: the raw result, or the raw error.
-pub(super) type Reply = Result<Vec<u8>, Vec<u8>>;
+pub(crate) type Reply = Result<Vec<u8>, Vec<u8>>;
+
+/// Where a request goes, or why nowhere.
+pub(crate) type Whose<T> = Result<T, String>;
 
 /// A request on its way: who made it, and how they spelled what was replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Request {
+pub(crate) struct Request {
     /// The server that it was sent to, or came from.
     pub server: usize,
     pub key: Key,
@@ -33,7 +36,7 @@ pub(super) struct Request {
 
 /// All open requests.
 #[derive(Debug, Default)]
-pub(super) struct Routes {
+pub(crate) struct Routes {
     last: u64,
     of_client: HashMap<u64, Request>,
     client_keys: HashMap<Key, u64>,
@@ -52,17 +55,17 @@ impl Routes {
     }
 
     /// Whether the client uses that id already.
-    pub(super) fn is_taken(&self, key: &Key) -> bool {
+    pub(crate) fn is_taken(&self, key: &Key) -> bool {
         self.client_keys.contains_key(key) || self.answering.contains(key)
     }
 
     /// Whether the client may open another request.
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.of_client.len() + self.answering.len() < MAX_OPEN
     }
 
     /// Opens a request of the client; gives its number.
-    pub(super) fn open(&mut self, request: Request) -> u64 {
+    pub(crate) fn open(&mut self, request: Request) -> u64 {
         let number = self.next();
         self.client_keys.insert(request.key.clone(), number);
         self.of_client.insert(number, request);
@@ -70,7 +73,7 @@ impl Routes {
     }
 
     /// The request of the client that an answer of `server` closes.
-    pub(super) fn close(&mut self, server: usize, number: u64) -> Option<Request> {
+    pub(crate) fn close(&mut self, server: usize, number: u64) -> Option<Request> {
         if self.of_client.get(&number)?.server != server {
             return None;
         }
@@ -85,14 +88,14 @@ impl Routes {
     }
 
     /// An open request of the client that went to `server`.
-    pub(super) fn find(&self, server: usize, number: u64) -> Option<&Request> {
+    pub(crate) fn find(&self, server: usize, number: u64) -> Option<&Request> {
         let request = self.of_client.get(&number)?;
         (request.server == server).then_some(request)
     }
 
     /// Takes a request of the client back: where it went, and its number. It may still
     /// be answered.
-    pub(super) fn cancel(&mut self, key: &Key) -> Option<(usize, u64)> {
+    pub(crate) fn cancel(&mut self, key: &Key) -> Option<(usize, u64)> {
         if self.answering.remove(key) {
             return None;
         }
@@ -110,23 +113,23 @@ impl Routes {
     }
 
     /// The gateway will answer this request of the client.
-    pub(super) fn start_answering(&mut self, key: &Key) {
+    pub(crate) fn start_answering(&mut self, key: &Key) {
         self.answering.insert(key.clone());
     }
 
     /// Whether the client still waits for that answer.
-    pub(super) fn end_answering(&mut self, key: &Key) -> bool {
+    pub(crate) fn end_answering(&mut self, key: &Key) -> bool {
         self.answering.remove(key)
     }
 
     /// Whether answers are owed that only the gateway can give.
-    pub(super) fn is_answering(&self) -> bool {
+    pub(crate) fn is_answering(&self) -> bool {
         !self.answering.is_empty()
     }
 
     /// Opens a request of a server to the client; `None`: its id is in use, or too many
     /// are open.
-    pub(super) fn open_server(&mut self, request: Request) -> Option<u64> {
+    pub(crate) fn open_server(&mut self, request: Request) -> Option<u64> {
         let key = (request.server, request.key.clone());
         if self.of_servers.len() >= MAX_SERVER_OPEN || self.server_keys.contains_key(&key) {
             return None;
@@ -138,7 +141,7 @@ impl Routes {
     }
 
     /// The request of a server that an answer of the client closes.
-    pub(super) fn close_server(&mut self, number: u64) -> Option<Request> {
+    pub(crate) fn close_server(&mut self, number: u64) -> Option<Request> {
         let request = self.of_servers.remove(&number)?;
         self.server_keys
             .remove(&(request.server, request.key.clone()));
@@ -146,18 +149,18 @@ impl Routes {
     }
 
     /// An open request of a server.
-    pub(super) fn find_server(&self, number: u64) -> Option<&Request> {
+    pub(crate) fn find_server(&self, number: u64) -> Option<&Request> {
         self.of_servers.get(&number)
     }
 
     /// A server takes its request back; gives its number. Clients do not answer it.
-    pub(super) fn cancel_server(&mut self, server: usize, key: &Key) -> Option<u64> {
+    pub(crate) fn cancel_server(&mut self, server: usize, key: &Key) -> Option<u64> {
         let number = self.server_keys.get(&(server, key.clone())).copied()?;
         self.close_server(number).map(|_| number)
     }
 
     /// Opens a request of the gateway's own to a server.
-    pub(super) fn open_own(&mut self, server: usize) -> (u64, oneshot::Receiver<Reply>) {
+    pub(crate) fn open_own(&mut self, server: usize) -> (u64, oneshot::Receiver<Reply>) {
         let (sender, receiver) = oneshot::channel();
         let number = self.next();
         self.own.insert(number, (server, sender));
@@ -165,7 +168,7 @@ impl Routes {
     }
 
     /// Who waits for that answer of `server`.
-    pub(super) fn close_own(
+    pub(crate) fn close_own(
         &mut self,
         server: usize,
         number: u64,
@@ -178,7 +181,7 @@ impl Routes {
 
     /// A server is gone: gives the client's requests that it will not answer, and the
     /// numbers of its own that nobody waits for any more.
-    pub(super) fn close_all(&mut self, server: usize) -> (Vec<Request>, Vec<u64>) {
+    pub(crate) fn close_all(&mut self, server: usize) -> (Vec<Request>, Vec<u64>) {
         self.own.retain(|_, (of, _)| *of != server);
         let numbers = |open: &HashMap<u64, Request>| -> Vec<u64> {
             let mut numbers: Vec<u64> = open
@@ -196,14 +199,6 @@ impl Routes {
         }
         let requests = unanswered.into_iter().filter_map(|n| self.remove(n));
         (requests.collect(), unasked)
-    }
-}
-
-/// The number that a raw id or token stands for, if it is one.
-pub(super) fn number(raw: &[u8]) -> Option<u64> {
-    match Key::parse(raw)? {
-        Key::Whole(whole) => u64::try_from(whole).ok(),
-        _ => None,
     }
 }
 

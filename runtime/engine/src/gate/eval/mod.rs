@@ -6,16 +6,18 @@
 //! order or of verdicts.
 
 mod answers;
+mod scratch;
 mod simple;
 mod views;
 mod whole;
 
 pub(super) use answers::fold_ascii;
+pub(super) use scratch::EvalScratch;
+
 use answers::{literal_tests, run};
 
-use super::rows::Signature;
-use super::scratch::EvalScratch;
-use super::tool::{Aim, Asked};
+use super::link::{Aim, Asked};
+use super::raised::{Raised, Signature};
 use crate::provenance::{self, Provenance};
 use bouncer_plan::automaton::Scan;
 use bouncer_plan::format::{
@@ -151,7 +153,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     /// Judges the current leaf as a leaf of `path`.
     pub fn leaf(&mut self, path: u32, through: bool) -> Result<(), Corrupt> {
         self.check_constraints(path, through)?;
-        let start = self.scratch.events.len();
+        let start = self.scratch.raised.events.len();
         let aims = aims_of(self.aims, path);
         if aims.is_empty() {
             return Ok(());
@@ -172,12 +174,11 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     /// Turns the events since `start` into a signature of `path`, unless the path's
     /// last leaf raised the same. `first`: the path has had no leaf so far.
     fn sign(&mut self, path: u32, start: usize, first: bool) {
-        let EvalScratch {
+        let Raised {
             events,
             signatures,
             repeated,
-            ..
-        } = &mut *self.scratch;
+        } = &mut self.scratch.raised;
         if !first {
             let new = events.get(start..).unwrap_or_default();
             if let Some(last) = signatures.last()
@@ -475,7 +476,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             return;
         }
         if atom & QUANT_BIT == 0 {
-            self.scratch.events.push(atom);
+            self.scratch.raised.events.push(atom);
             return;
         }
         let quant = atom & !QUANT_BIT;

@@ -1,8 +1,8 @@
 //! Tests of what a leaf is seen as: its host or domain, a query's verbs and tables, its
 //! provenance.
 
+use super::scratch::EvalScratch;
 use super::{Evaluator, Kind, Source, Tri};
-use crate::gate::scratch::EvalScratch;
 use bouncer_plan::format::{
     Dimension, NONE, PROVENANCE_OBSERVED, PROVENANCE_TRUSTED, PROVENANCE_UNPROVEN,
     PROVENANCE_UNTRUSTED, ViewKind,

@@ -2,7 +2,7 @@
 
 use super::Evaluator;
 use super::answers::compare_count;
-use crate::gate::rows::Signature;
+use crate::gate::raised::Signature;
 use bouncer_plan::format::{NONE, QuantKind, ViewKind};
 use bouncer_plan::{Corrupt, at, slice};
 
@@ -10,7 +10,7 @@ impl Evaluator<'_, '_> {
     /// Raises what is asked once per call: counts, `calls(this)` and quantifiers.
     /// `calls` gives the attempts within a window of milliseconds.
     pub fn finish_call(&mut self, calls: &dyn Fn(u64) -> u64) -> Result<(), Corrupt> {
-        let start = self.scratch.events.len();
+        let start = self.scratch.raised.events.len();
         for aim in self.aims.iter().filter(|aim| aim.once) {
             let dimension = at(self.tables.dimensions, aim.dimension)?;
             for test in slice(self.tables.simple_tests, &dimension.simple)? {
@@ -50,9 +50,9 @@ impl Evaluator<'_, '_> {
             }
         }
         // The whole call is one more "path" with one signature.
-        let end = self.scratch.events.len();
+        let end = self.scratch.raised.events.len();
         if end > start {
-            self.scratch.signatures.push(Signature {
+            self.scratch.raised.signatures.push(Signature {
                 path: NONE,
                 start: start as u32,
                 end: end as u32,

@@ -1,6 +1,6 @@
 //! Servers that hang, die and come back.
 
-use super::rig::{answer, call, introduce, list, patience, with};
+use crate::gateway::tests::rig::{answer, call, introduce, list, patience, with};
 use serde_json::json;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;

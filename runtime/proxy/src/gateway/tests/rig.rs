@@ -1,12 +1,13 @@
 //! A client and several servers, in the hands of a test.
 
-use super::super::front::Front;
-use super::super::life::Connector;
-use super::super::{Patience, serve};
-use crate::link::{Far, Link};
-use crate::mediator::Office;
-pub(super) use crate::tests::rig::{Peer, call};
-use crate::tests::rig::{Script, Told, quick};
+use crate::gateway::backend::Connector;
+use crate::gateway::router::Front;
+use crate::gateway::run::serve;
+use crate::gateway::timeouts::Patience;
+use crate::session::context::Office;
+pub(super) use crate::session::tests::rig::{Peer, call};
+use crate::session::tests::rig::{Script, Told, quick};
+use crate::upstream::connection::{Far, Link};
 use bouncer_audit::Audit;
 use serde_json::{Value, json};
 use std::cell::Cell;

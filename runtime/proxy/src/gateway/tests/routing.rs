@@ -1,6 +1,6 @@
 //! What goes to which server, and what comes back under which id.
 
-use super::rig::{answer, call, introduce, list, patience, with};
+use crate::gateway::tests::rig::{answer, call, introduce, list, patience, with};
 use serde_json::{Value, json};
 
 fn tools_only() -> Value {

@@ -1,4 +1,4 @@
-use super::rig::{Peer, Rig, answer, patience, with};
+use crate::gateway::tests::rig::{Peer, Rig, answer, patience, with};
 use serde_json::{Value, json};
 
 const RELATED: &str = "io.modelcontextprotocol/related-task";

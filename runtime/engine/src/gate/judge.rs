@@ -1,0 +1,527 @@
+//! The judgement of one call: every stage, in the documented order, and the strictest
+//! opinion. Each stage is a function. Calls within the call are not looked at here.
+
+use super::approvals::Approvals;
+use super::attempt::{Attempt, CallAttempt};
+use super::budget::Attempts;
+use super::carried;
+use super::conversation::{Conversation, MAX_UNLISTED};
+use super::culprit::Culprit;
+use super::decision::Cause;
+use super::eval::{EvalScratch, Evaluator};
+use super::key::write_tool_key;
+use super::link::{Asked, find_contract, write_full_name};
+use super::pins::Pins;
+use super::policy::Policy;
+use super::raised::Raised;
+use super::rows::{self, RowScratch, RuleVerdict};
+use super::shared::Together;
+use super::sink::{SinkGate, SinkPaths, SinkVerdict};
+use super::tool::{Status, Tool};
+use super::walk::{self, WalkError, WalkScratch};
+use crate::provenance::Provenance;
+use crate::tools::Derived;
+use bouncer_plan::format::{
+    CONTRACT_CONFIRM, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS,
+    CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_HAS_RULES, NONE, Pos,
+};
+use bouncer_plan::{Corrupt, Stage, Tables, Verdict, at, slice};
+use bouncer_reader::json::{Limits, Malformed, Reader, Scratch as JsonScratch};
+
+/// What a stage says.
+#[derive(Clone, Copy)]
+pub(super) struct Opinion<'a> {
+    pub verdict: Verdict,
+    pub stage: Stage,
+    pub found: Found<'a>,
+}
+
+/// A cause, before what it borrows from the conversation can be borrowed.
+#[derive(Clone, Copy)]
+pub(super) enum Found<'a> {
+    Cause(Cause<'a>),
+    Observed(Option<&'a Pos>),
+    Tainted(Option<&'a Pos>),
+}
+
+impl<'a> Opinion<'a> {
+    pub const fn new(verdict: Verdict, stage: Stage, cause: Cause<'a>) -> Self {
+        Self {
+            verdict,
+            stage,
+            found: Found::Cause(cause),
+        }
+    }
+}
+
+/// The opinion on a call.
+pub(super) struct Judged<'a> {
+    pub opinion: Opinion<'a>,
+    /// The contract, if it says that the call makes another.
+    pub dispatches: Option<&'a Contract>,
+}
+
+impl Judged<'_> {
+    const fn malformed(malformed: Malformed) -> Self {
+        let cause = Cause::Malformed(malformed);
+        Self {
+            opinion: Opinion::new(Verdict::Deny, Stage::Malformed, cause),
+            dispatches: None,
+        }
+    }
+}
+
+/// Judges one call. Writes what the reason quotes into the conversation's current culprit.
+pub(super) fn judge<'a>(
+    policy: &'a Policy,
+    pins: &'a Pins,
+    conversation: &mut Conversation,
+    this: &CallAttempt<'a>,
+) -> Result<Judged<'a>, Corrupt> {
+    let tables = policy.judging_tables()?;
+    let standing = standing(policy, pins, conversation, this)?;
+    let scratch = &mut conversation.scratch;
+    let culprit = &mut scratch.culprits.current;
+    culprit.clear();
+    let key = &mut scratch.key;
+    // The tool's own record, or nothing for a tool that nobody listed.
+    let (known, own) = match standing {
+        Standing::Listed(index, tool) => (Some(tool), conversation.attempts.get_mut(index)),
+        Standing::Unlisted => match conversation.unlisted.get_mut(key.as_str()) {
+            Some((tool, attempts)) => (Some(&*tool), Some(attempts)),
+            None => (None, None),
+        },
+        Standing::Unknown => (None, None),
+    };
+    let (contract, asked) = match known {
+        Some(tool) => (tool.link.contract, tool.link.asked()),
+        None => {
+            write_full_name(this.call.server, this.call.tool, key);
+            let contract = find_contract(tables, key, this.call.tool)?;
+            (contract, scratch.bare.find(tables, key)?)
+        }
+    };
+    let subject = Subject {
+        tables,
+        this,
+        known,
+        pinned: !matches!(standing, Standing::Unknown),
+        contract: match contract {
+            NONE => None,
+            index => Some(at(tables.contracts, index)?),
+        },
+        asked,
+    };
+
+    let (sinks, constraints) = (subject.sinks()?, subject.constraints()?);
+    let (eval, walk) = (&mut scratch.eval, &mut scratch.walk);
+    let (provenance, lookups) = (&conversation.provenance, &mut scratch.provenance);
+    eval.reset();
+    let mut evaluator = Evaluator::new(
+        tables,
+        asked,
+        constraints,
+        subject.says(CONTRACT_RESOLVE_SYMLINKS),
+        eval,
+        provenance,
+        lookups,
+    );
+    let (limits, json) = (&conversation.limits, &mut scratch.json);
+    let read = subject.read(limits, json, walk, sinks.as_ref(), &mut evaluator)?;
+    let arguments = match read {
+        Ok(arguments) => arguments,
+        Err(malformed) => return Ok(Judged::malformed(malformed)),
+    };
+    let counted = subject.count(own, conversation.together.as_mut(), key);
+    evaluator.finish_call(&|window| counted.within(window, this.now_ms))?;
+
+    let mut strictest = Strictest::default();
+    strictest.offer(subject.pinning());
+    strictest.offer(subject.budget(&counted)?);
+    strictest.offer(constraint(constraints, eval)?);
+    strictest.offer(subject.rule(&mut eval.raised, &mut scratch.rows)?);
+    if let Some(sinks) = sinks {
+        let gate = subject.sink_gate(sinks, arguments, &conversation.approvals, provenance)?;
+        let verdict = gate.judge(&walk.leaves, &mut scratch.sink, lookups, culprit)?;
+        strictest.offer(subject.sent(verdict));
+    }
+    strictest.offer(subject.confirm());
+
+    let opinion = strictest.opinion();
+    quote(tables, opinion, eval, culprit)?;
+    let contract = subject.contract;
+    let dispatches = contract.filter(|_| subject.says(CONTRACT_DISPATCHES));
+    Ok(Judged {
+        opinion,
+        dispatches,
+    })
+}
+
+/// Where the tool of a call stands.
+enum Standing<'g> {
+    /// In the pinned set, at this index.
+    Listed(usize, &'g Tool),
+    /// Nothing was ever pinned; known by this conversation.
+    Unlisted,
+    /// Not in the pinned set.
+    Unknown,
+}
+
+/// Finds the tool, and notes it where nothing is pinned. Leaves the tool's key in the
+/// scratch.
+fn standing<'g>(
+    policy: &Policy,
+    pins: &'g Pins,
+    conversation: &mut Conversation,
+    this: &CallAttempt<'_>,
+) -> Result<Standing<'g>, Corrupt> {
+    // New pins since the last call: counters for them, in the order of the gate.
+    for tool in pins.tools().iter().skip(conversation.attempts.len()) {
+        conversation.attempts.push(Attempts::new(tool.link.history));
+    }
+    let key = &mut conversation.scratch.key;
+    write_tool_key(this.call.server, this.call.tool, key);
+    if let Some((index, tool)) = pins.find(key)? {
+        return Ok(Standing::Listed(index, tool));
+    }
+    // What stands behind a tool that dispatches is not listed: it is known by its name.
+    if pins.any_listed() && this.outer.is_none() {
+        return Ok(Standing::Unknown);
+    }
+    if !conversation.unlisted.contains_key(key.as_str()) {
+        if conversation.unlisted.len() >= MAX_UNLISTED {
+            return Ok(Standing::Unknown);
+        }
+        let tool = policy.link_name(this.call.server, this.call.tool)?;
+        let attempts = Attempts::new(tool.link.history);
+        conversation.unlisted.insert(key.clone(), (tool, attempts));
+    }
+    Ok(Standing::Unlisted)
+}
+
+/// The call that is judged, and what is known of its tool.
+struct Subject<'s, 'a> {
+    tables: &'a Tables<'a>,
+    this: &'s CallAttempt<'a>,
+    /// The tool, if it is pinned or nothing ever was.
+    known: Option<&'s Tool>,
+    /// It is in the pinned set, or there is none.
+    pinned: bool,
+    contract: Option<&'a Contract>,
+    asked: Asked<'s>,
+}
+
+/// Attempts of the tool, this one among them.
+struct Counted<'s> {
+    /// Those of this conversation; `None`: the tool is not known.
+    own: Option<&'s Attempts>,
+    /// Those of all that share the tally. `Some(None)`: they cannot be counted.
+    shared: Option<Option<&'s Attempts>>,
+}
+
+impl Counted<'_> {
+    /// Attempts within a window of milliseconds; the larger of both numbers.
+    fn within(&self, window: u64, now_ms: u64) -> u64 {
+        let own = self.own.map_or(1, |own| own.within(window, now_ms));
+        let shared = self.shared.flatten();
+        shared.map_or(own, |shared| own.max(shared.within(window, now_ms)))
+    }
+}
+
+impl<'s, 'a> Subject<'s, 'a> {
+    /// Whether a contract speaks of the tool, and says that.
+    fn says(&self, flag: u32) -> bool {
+        self.contract
+            .is_some_and(|contract| contract.flags.get() & flag != 0)
+    }
+
+    /// What the heuristics say; they only speak where no contract does.
+    fn derived(&self) -> Option<&'s Derived> {
+        self.known?.derived.as_ref()
+    }
+
+    /// The arguments through which the tool sends data out; `None` if it does not.
+    fn sinks(&self) -> Result<Option<SinkPaths<'s>>, Corrupt>
+    where
+        'a: 's,
+    {
+        Ok(match self.contract {
+            Some(contract) if self.says(CONTRACT_EXFILTRATING) => {
+                let sinks = slice(self.tables.sinks, &contract.sinks)?;
+                Some(SinkPaths::Declared(sinks))
+            }
+            Some(_) => None,
+            None => self
+                .derived()
+                .filter(|derived| !derived.sinks.is_empty())
+                .map(|derived| SinkPaths::Derived(&derived.sinks)),
+        })
+    }
+
+    fn constraints(&self) -> Result<&'a [Constraint], Corrupt> {
+        match self.contract {
+            Some(contract) => slice(self.tables.constraints, &contract.constraints),
+            None => Ok(&[]),
+        }
+    }
+
+    /// Stage *malformed*: reads the arguments to the last byte, and has the tests look at
+    /// each leaf. Nothing counts before that.
+    fn read(
+        &self,
+        limits: &Limits,
+        json: &mut JsonScratch,
+        walk: &mut WalkScratch,
+        sinks: Option<&SinkPaths<'_>>,
+        evaluator: &mut Evaluator<'_, '_>,
+    ) -> Result<Result<&'a str, Malformed>, Corrupt> {
+        let arguments = self.this.call.arguments.unwrap_or(b"{}");
+        let walked = match Reader::new(arguments, limits, json) {
+            Ok(reader) => walk::walk(self.tables, reader, walk, sinks, evaluator),
+            Err(malformed) => Err(WalkError::Malformed(malformed)),
+        };
+        match walked {
+            Ok(arguments) => Ok(Ok(arguments)),
+            Err(WalkError::Malformed(malformed)) => Ok(Err(malformed)),
+            Err(WalkError::Corrupt) => Err(Corrupt),
+        }
+    }
+
+    /// Counts the attempt, if it is a new one. `key` is the tool's where it is known.
+    fn count<'c>(
+        &self,
+        own: Option<&'c mut Attempts>,
+        together: Option<&'c mut Together>,
+        key: &str,
+    ) -> Counted<'c> {
+        let CallAttempt {
+            attempt, now_ms, ..
+        } = *self.this;
+        let first = attempt == Attempt::First;
+        let own = own.map(|own| {
+            if first {
+                own.note(now_ms);
+            }
+            &*own
+        });
+        let counted = self.known.filter(|tool| tool.is_counted());
+        let shared = together
+            .zip(counted)
+            .map(|(together, tool)| together.attempt(key, first, tool.link.history, now_ms));
+        Counted { own, shared }
+    }
+
+    /// Stage *pinning*: the tool is in the set that was accepted, as it was accepted.
+    fn pinning(&self) -> Option<Opinion<'a>> {
+        let stage = Stage::Pinning;
+        match self.known.map(|tool| tool.status) {
+            Some(Status::Changed) => Some(Opinion::new(Verdict::Deny, stage, Cause::Changed)),
+            _ if !self.pinned => Some(Opinion::new(Verdict::Ask, stage, Cause::Unpinned)),
+            _ => None,
+        }
+    }
+
+    /// Stage *budget*: the attempts can be counted, and none is one too many. A call that is
+    /// made again after an approval has been counted, and passed, before.
+    fn budget(&self, counted: &Counted<'_>) -> Result<Option<Opinion<'a>>, Corrupt> {
+        let deny = |cause| Some(Opinion::new(Verdict::Deny, Stage::Budget, cause));
+        if matches!(counted.shared, Some(None)) {
+            return Ok(deny(Cause::Uncounted));
+        }
+        if self.this.attempt != Attempt::First {
+            return Ok(None);
+        }
+        let counters = [counted.own, counted.shared.flatten()];
+        for counter in counters.into_iter().flatten() {
+            if let Some(cause) = self.exceeded(counter)? {
+                return Ok(deny(cause));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The limit that attempts exceed.
+    fn exceeded(&self, counter: &Attempts) -> Result<Option<Cause<'a>>, Corrupt> {
+        let (limit, at) = match (self.contract, self.derived()) {
+            (Some(contract), _) => (contract.max_calls.get(), Some(&contract.max_calls_at)),
+            (None, Some(derived)) => (derived.max_calls.map_or(u64::MAX, u64::from), None),
+            (None, None) => (u64::MAX, None),
+        };
+        if counter.total() > limit {
+            return Ok(Some(Cause::MaxCalls { limit, at }));
+        }
+        let Some(contract) = self.contract else {
+            return Ok(None);
+        };
+        let rates = slice(self.tables.rates, &contract.rates)?;
+        let exceeded = counter.exceeded(rates, self.this.now_ms);
+        Ok(exceeded.map(Cause::Rate))
+    }
+
+    /// Stage *rule*: the first rule that matches, or the default. `None` where the policy
+    /// has no rules section, or nobody wrote that the call may pass. An ask is lifted by a
+    /// human's approval of this one call.
+    fn rule(
+        &self,
+        raised: &mut Raised,
+        rows: &mut RowScratch,
+    ) -> Result<Option<Opinion<'a>>, Corrupt> {
+        let tables = self.tables;
+        let meta = tables.meta()?;
+        if meta.flags.get() & META_HAS_RULES == 0 {
+            return Ok(None);
+        }
+        let destructive = self.known.is_some_and(|tool| tool.destructive);
+        let (fallback, written) = if destructive {
+            (meta.on_destructive_hint, &meta.on_destructive_hint_at)
+        } else {
+            (meta.on_unknown, &meta.on_unknown_at)
+        };
+        let RuleVerdict {
+            verdict,
+            rule,
+            bounded,
+        } = rows::judge(tables, self.asked.groups, raised, rows, fallback)?;
+        let cause = match rule {
+            NONE if verdict == Verdict::Allow => return Ok(None),
+            NONE => Cause::Fallback {
+                destructive,
+                at: written,
+                bounded,
+            },
+            index => Cause::Rule {
+                rule: at(tables.rules, index)?,
+                index,
+                bounded,
+                carried: None,
+            },
+        };
+        let lifted = self.approved_once() && verdict == Verdict::Ask;
+        let verdict = if lifted { Verdict::Allow } else { verdict };
+        Ok(Some(Opinion::new(verdict, Stage::Rule, cause)))
+    }
+
+    /// Whether a human has approved exactly this call.
+    fn approved_once(&self) -> bool {
+        self.this.attempt == Attempt::ApprovedOnce
+    }
+
+    /// Stage *sink_gate*: what it looks at.
+    fn sink_gate<'g>(
+        &'g self,
+        sinks: SinkPaths<'g>,
+        arguments: &'g str,
+        approvals: &'g Approvals,
+        provenance: &'g Provenance,
+    ) -> Result<SinkGate<'g, 'a>, Corrupt> {
+        let CallAttempt { call, outer, .. } = *self.this;
+        Ok(SinkGate {
+            tables: self.tables,
+            arguments,
+            sinks,
+            trusted: match self.contract.map(|contract| contract.trusted.get()) {
+                None | Some(NONE) => None,
+                Some(index) => Some(at(self.tables.literal_sets, index)?),
+            },
+            on_tainted: on_tainted(self.contract),
+            optional: self.says(CONTRACT_OPTIONAL_SINKS),
+            approvals,
+            server: call.server,
+            tool: outer.unwrap_or(call.tool),
+            within: outer.map(|_| call.tool),
+            provenance,
+        })
+    }
+
+    /// Stage *sink_gate*: what its verdict means for the call.
+    fn sent(&self, verdict: SinkVerdict) -> Option<Opinion<'a>> {
+        let at = self.contract.map(|contract| &contract.at);
+        let (verdict, found) = match verdict {
+            SinkVerdict::Trusted => return None,
+            SinkVerdict::NoDestination if self.approved_once() => return None,
+            SinkVerdict::NoDestination => (Verdict::Ask, Found::Cause(Cause::NoDestination { at })),
+            SinkVerdict::Unproven => (Verdict::Ask, Found::Cause(Cause::Unproven { at })),
+            SinkVerdict::Observed => (Verdict::Ask, Found::Observed(at)),
+            SinkVerdict::Tainted(verdict) => (verdict, Found::Tainted(at)),
+        };
+        Some(Opinion {
+            verdict,
+            stage: Stage::SinkGate,
+            found,
+        })
+    }
+
+    /// Stage *default*: a human decides on every call of this tool.
+    fn confirm(&self) -> Option<Opinion<'a>> {
+        let confirm = match self.contract {
+            Some(_) => self.says(CONTRACT_CONFIRM),
+            None => self.derived().is_some_and(|derived| derived.consequential),
+        };
+        if !confirm || self.approved_once() {
+            return None;
+        }
+        let at = self.contract.map(|contract| &contract.at);
+        let cause = Cause::Confirm { at };
+        Some(Opinion::new(Verdict::Ask, Stage::Default, cause))
+    }
+}
+
+/// Stage *constraint*: the first one, in the contract's order, that a leaf fails.
+fn constraint<'a>(
+    constraints: &'a [Constraint],
+    eval: &EvalScratch,
+) -> Result<Option<Opinion<'a>>, Corrupt> {
+    let Some(index) = eval.failed_constraint else {
+        return Ok(None);
+    };
+    let constraint = at(constraints, index)?;
+    let cause = Cause::Constraint(constraint);
+    Ok(Some(Opinion::new(Verdict::Deny, Stage::Constraint, cause)))
+}
+
+/// The verdict for a tainted destination.
+fn on_tainted(contract: Option<&Contract>) -> Verdict {
+    contract.map_or(Verdict::Deny, |contract| contract.on_tainted)
+}
+
+/// The strictest opinion so far; among equals the first.
+#[derive(Default)]
+struct Strictest<'a>(Option<Opinion<'a>>);
+
+impl<'a> Strictest<'a> {
+    fn offer(&mut self, opinion: Option<Opinion<'a>>) {
+        let Some(opinion) = opinion else { return };
+        if self.0.is_none_or(|best| opinion.verdict > best.verdict) {
+            self.0 = Some(opinion);
+        }
+    }
+
+    /// Where nobody has an objection, nor a rule that allows, the call may pass.
+    fn opinion(self) -> Opinion<'a> {
+        self.0
+            .unwrap_or_else(|| Opinion::new(Verdict::Allow, Stage::Default, Cause::Nothing))
+    }
+}
+
+/// Leaves in the culprit what the reason of that opinion quotes. The sink gate has left
+/// there what its own opinion is about.
+fn quote(
+    tables: &Tables<'_>,
+    opinion: Opinion<'_>,
+    eval: &EvalScratch,
+    culprit: &mut Culprit,
+) -> Result<(), Corrupt> {
+    match opinion.found {
+        Found::Cause(Cause::Constraint(constraint)) => {
+            let param = tables.text(at(tables.paths, constraint.path.get())?)?;
+            culprit.set(param, &eval.failed_value);
+        }
+        _ if opinion.stage == Stage::SinkGate => {}
+        Found::Cause(Cause::Rule { index, .. }) if opinion.verdict != Verdict::Allow => {
+            culprit.clear();
+            carried::quote(tables, eval, index, culprit)?;
+        }
+        _ => culprit.clear(),
+    }
+    Ok(())
+}

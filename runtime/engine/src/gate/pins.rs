@@ -1,0 +1,222 @@
+//! The tools that servers have listed, and which of them count as accepted.
+
+use super::key::{split_key, tool_key};
+use super::policy::Policy;
+use super::tool::{self, Status, Tool};
+use crate::tools::{Lock, ToolDefinition};
+use bouncer_plan::Corrupt;
+use std::collections::HashMap;
+
+/// Tools that a gate remembers without having pinned them: a server must not be able to
+/// fill the memory with ever more of them.
+const MAX_UNPINNED: usize = 1000;
+/// The longest definition that is remembered for such a tool, in bytes of JSON.
+const MAX_DEFINITION: usize = 64 * 1024;
+
+/// The pinned tools.
+#[derive(Debug, Default)]
+pub(super) struct Pins {
+    tools: Vec<Tool>,
+    /// From [`tool_key`] to an index into `tools`.
+    names: HashMap<String, u32>,
+    /// Whether any server's tools were ever pinned. Before that every tool that a call
+    /// names counts as pinned: there is nothing to hold it against.
+    listed: bool,
+    /// How servers listed their tools last, by [`tool_key`].
+    definitions: HashMap<String, Listed>,
+}
+
+/// A tool as its server listed it last.
+#[derive(Clone, Debug)]
+struct Listed {
+    server: Option<String>,
+    /// `None`: it was listed in two ways at once.
+    definition: Option<ToolDefinition>,
+}
+
+impl Pins {
+    /// All of them, in an order that never changes; new ones come last.
+    pub fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    /// Whether any server's tools were ever pinned.
+    pub const fn any_listed(&self) -> bool {
+        self.listed
+    }
+
+    /// The tool with that key, and its place in [`Self::tools`].
+    pub fn find(&self, key: &str) -> Result<Option<(usize, &Tool)>, Corrupt> {
+        let Some(&index) = self.names.get(key) else {
+            return Ok(None);
+        };
+        let index = index as usize;
+        let tool = self.tools.get(index).ok_or(Corrupt)?;
+        Ok(Some((index, tool)))
+    }
+
+    /// The tool of that name.
+    pub fn get(&self, server: Option<&str>, name: &str) -> Option<&Tool> {
+        let index = self.names.get(&tool_key(server, name))?;
+        self.tools.get(*index as usize)
+    }
+
+    /// Pins the first listing of a server. See [`super::Gate::pin`].
+    pub fn pin(
+        &mut self,
+        policy: &Policy,
+        server: Option<&str>,
+        tools: &[ToolDefinition],
+        lock: Option<&Lock>,
+    ) {
+        self.listed = true;
+        let prefix = tool_key(server, "");
+        // The server's earlier pins go; a tool that comes back keeps its place, and with
+        // it what conversations have counted.
+        let earlier: HashMap<String, u32> = self
+            .names
+            .extract_if(|key, _| key.starts_with(&prefix))
+            .collect();
+        for definition in tools {
+            let locked = lock.map(|lock| lock.find(server, &definition.name));
+            let status = match locked {
+                None => Status::Pinned,
+                Some(None) => continue,
+                Some(Some(locked)) if locked.digest == definition.digest => Status::Pinned,
+                Some(Some(_)) => Status::Changed,
+            };
+            // A tool that does not link is left unpinned: it is asked about, then denied.
+            let Ok(mut tool) = policy.link(server, definition) else {
+                continue;
+            };
+            tool.status = status;
+            if let Some(Some(locked)) = locked {
+                tool.digest = locked.digest;
+            }
+            let key = tool_key(server, &definition.name);
+            let place = earlier.get(&key).or_else(|| self.names.get(&key)).copied();
+            let index = place.unwrap_or(self.tools.len() as u32);
+            match self.tools.get_mut(index as usize) {
+                Some(slot) => *slot = tool,
+                None => self.tools.push(tool),
+            }
+            self.names.insert(key, index);
+        }
+        self.note_definitions(server, tools);
+    }
+
+    /// Notes a later listing of the same server. See [`super::Gate::observe`].
+    pub fn observe(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
+        self.note_definitions(server, tools);
+        for definition in tools {
+            let index = self.names.get(&tool_key(server, &definition.name));
+            if let Some(tool) = index.and_then(|&index| self.tools.get_mut(index as usize))
+                && tool.digest != definition.digest
+            {
+                // Stays changed even if the server changes it back: what was shown in
+                // between may have been acted on.
+                tool.status = Status::Changed;
+            }
+        }
+    }
+
+    /// Links all tools to another policy. Either all are, or none.
+    pub fn relink(&mut self, policy: &Policy) -> Result<(), Corrupt> {
+        let mut linked = Vec::with_capacity(self.names.len());
+        for (key, &index) in &self.names {
+            let listed = self.definitions.get(key).ok_or(Corrupt)?;
+            let old = self.tools.get(index as usize).ok_or(Corrupt)?;
+            let server = listed.server.as_deref();
+            let mut tool = match &listed.definition {
+                Some(definition) => policy.link(server, definition)?,
+                // It is not called before it is accepted.
+                None => {
+                    let (_, name) = split_key(key).ok_or(Corrupt)?;
+                    policy.link(server, &tool::bare_definition(name)?)?
+                }
+            };
+            tool.status = old.status;
+            tool.digest = old.digest;
+            linked.push((index, tool));
+        }
+        for (index, tool) in linked {
+            if let Some(slot) = self.tools.get_mut(index as usize) {
+                *slot = tool;
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds the tools to another lock from now on. See [`super::Gate::accept`].
+    pub fn accept(&mut self, policy: &Policy, lock: &Lock, before: Option<&Lock>) {
+        let keys: Vec<String> = self.definitions.keys().cloned().collect();
+        for key in keys {
+            let Some(listed) = self.definitions.get(&key).cloned() else {
+                continue;
+            };
+            let server = listed.server.as_deref();
+            let Some(name) = split_key(&key).map(|(_, name)| name) else {
+                continue;
+            };
+            let digest = |lock: &Lock| lock.find(server, name).map(|tool| tool.digest);
+            let accepted = digest(lock);
+            let place = self.names.get(&key).copied();
+            if before.is_some_and(|before| digest(before) == accepted) {
+                continue;
+            }
+            let Some(accepted) = accepted else {
+                if let Some(tool) = place.and_then(|index| self.tools.get_mut(index as usize)) {
+                    tool.status = Status::Changed;
+                }
+                continue;
+            };
+            let same = listed
+                .definition
+                .as_ref()
+                .filter(|definition| definition.digest == accepted);
+            let linked = same.and_then(|definition| policy.link(server, definition).ok());
+            match (linked, place) {
+                (Some(tool), Some(index)) => {
+                    if let Some(slot) = self.tools.get_mut(index as usize) {
+                        *slot = tool;
+                    }
+                }
+                (Some(tool), None) => {
+                    self.names.insert(key, self.tools.len() as u32);
+                    self.tools.push(tool);
+                }
+                (None, Some(index)) => {
+                    if let Some(tool) = self.tools.get_mut(index as usize) {
+                        tool.status = Status::Changed;
+                        tool.digest = accepted;
+                    }
+                }
+                // Still not what was accepted: it stays unknown.
+                (None, None) => {}
+            }
+        }
+    }
+
+    /// Remembers how a server lists its tools now.
+    fn note_definitions(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
+        let mut digests: HashMap<&str, [u8; 32]> = HashMap::new();
+        for definition in tools {
+            let key = tool_key(server, &definition.name);
+            let first = *digests.entry(&definition.name).or_insert(definition.digest);
+            let known = self.definitions.contains_key(&key);
+            let pinned = self.names.contains_key(&key);
+            let full = self.definitions.len() >= self.names.len() + MAX_UNPINNED;
+            let too_long = || definition.json.to_string().len() > MAX_DEFINITION;
+            if !pinned && (!known && full || too_long()) {
+                // It can be pinned at the next start.
+                self.definitions.remove(&key);
+                continue;
+            }
+            let listed = Listed {
+                server: server.map(str::to_owned),
+                definition: (first == definition.digest).then(|| definition.clone()),
+            };
+            self.definitions.insert(key, listed);
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! The sink gate: for an exfiltrating tool, who vouches for each destination.
+//!
+//! Judges the leaves that the walk listed, in the order of section "destinations" of
+//! the documentation: declared sinks in their order, then undeclared arguments that
+//! look like destinations. Knows nothing of rules.
+
+mod paths;
+
+pub(super) use paths::SinkPaths;
+
+use super::approvals::Approvals;
+use super::culprit::Culprit;
+use super::eval::fold_ascii;
+use super::leaf::{Leaf, LeafKind, NO_SINK, raw_text};
+use crate::provenance::{self, Provenance};
+use bouncer_plan::Verdict;
+use bouncer_plan::format::{LiteralKind, LiteralSet};
+use bouncer_plan::{Corrupt, Tables, literals};
+use bouncer_reader::address;
+use bouncer_reader::json::Text;
+use std::ops::ControlFlow;
+
+/// Working memory of the sink gate.
+#[derive(Debug)]
+pub(super) struct SinkScratch {
+    /// A leaf without its escapes.
+    decoded: String,
+    /// A destination as the policy's lists are searched for it.
+    folded: String,
+    /// The name of the parameter that a leaf stands in.
+    param: String,
+    /// What an approval is looked up by.
+    approval: String,
+}
+
+impl Default for SinkScratch {
+    fn default() -> Self {
+        Self {
+            decoded: String::with_capacity(4096),
+            folded: String::with_capacity(256),
+            param: String::with_capacity(256),
+            approval: String::with_capacity(256),
+        }
+    }
+}
+
+/// What the sink gate says. The destination stands in the culprit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SinkVerdict {
+    /// Every destination is trusted.
+    Trusted,
+    /// The call names no destination.
+    NoDestination,
+    /// Found in untrusted output; the verdict is the contract's `on_tainted`.
+    Tainted(Verdict),
+    /// Found in observed output only.
+    Observed,
+    /// Found nowhere.
+    Unproven,
+}
+
+/// Everything that one judgement looks at.
+pub(super) struct SinkGate<'g, 'p> {
+    pub tables: &'g Tables<'p>,
+    pub arguments: &'g str,
+    pub sinks: SinkPaths<'g>,
+    /// Trusted destinations; `None` for a derived contract.
+    pub trusted: Option<&'p LiteralSet>,
+    pub on_tainted: Verdict,
+    /// Declared sinks without a leaf mean that nothing is sent.
+    pub optional: bool,
+    pub approvals: &'g Approvals,
+    /// The tool that is called through `tool`, if one is.
+    pub within: Option<&'g str>,
+    pub server: Option<&'g str>,
+    pub tool: &'g str,
+    pub provenance: &'g Provenance,
+}
+
+/// The evidence for one destination, weakest first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    Trusted,
+    Unproven,
+    Observed,
+    Tainted,
+}
+
+impl SinkGate<'_, '_> {
+    /// Judges the leaves listed by the walk. Writes the destination in question, and the
+    /// parameter it stands in, into `culprit`.
+    pub fn judge(
+        &self,
+        leaves: &[Leaf],
+        scratch: &mut SinkScratch,
+        lookups: &mut provenance::Scratch,
+        culprit: &mut Culprit,
+    ) -> Result<SinkVerdict, Corrupt> {
+        let SinkScratch {
+            decoded,
+            folded,
+            param,
+            approval,
+        } = scratch;
+        let mut pass = Pass {
+            gate: self,
+            pending: None,
+            any: false,
+            folded,
+            param,
+            approval,
+            lookups,
+            culprit,
+        };
+        let is_scalar = |leaf: &&Leaf| !matches!(leaf.kind, LeafKind::Key { .. });
+        let declared = self.optional
+            || leaves
+                .iter()
+                .filter(is_scalar)
+                .any(|leaf| leaf.sink != NO_SINK);
+        if declared {
+            for sink in 0..self.sinks.len() as u32 {
+                for leaf in leaves.iter().filter(|leaf| leaf.sink == sink) {
+                    if let Some(verdict) = pass.leaf(leaf, Some(sink), false, decoded)? {
+                        return Ok(verdict);
+                    }
+                }
+            }
+        }
+        for leaf in leaves {
+            if declared && leaf.sink != NO_SINK {
+                continue;
+            }
+            if let Some(verdict) = pass.leaf(leaf, None, declared, decoded)? {
+                return Ok(verdict);
+            }
+        }
+        Ok(match pass.pending {
+            Some(pending) => pending,
+            None if pass.any || self.optional => SinkVerdict::Trusted,
+            None => SinkVerdict::NoDestination,
+        })
+    }
+
+    /// Writes the name under which a human would know the parameter: the sink's path,
+    /// or the top-level argument.
+    fn write_param(&self, leaf: &Leaf, sink: Option<u32>, out: &mut String) -> Result<(), Corrupt> {
+        match sink {
+            Some(sink) => self.sinks.write_name(self.tables, sink, out)?,
+            None => {
+                let raw = raw_text(self.arguments, leaf.top.0, leaf.top.1).ok_or(Corrupt)?;
+                out.clear();
+                Text::new(raw, raw.contains('\\')).decode_into(out);
+            }
+        }
+        if let Some(tool) = self.within {
+            within(tool, out);
+        }
+        Ok(())
+    }
+}
+
+/// One judgement: what it has found so far, and what it writes to.
+struct Pass<'s, 'g, 'p> {
+    gate: &'s SinkGate<'g, 'p>,
+    /// The first destination to ask about.
+    pending: Option<SinkVerdict>,
+    /// There was a destination.
+    any: bool,
+    folded: &'s mut String,
+    param: &'s mut String,
+    approval: &'s mut String,
+    lookups: &'s mut provenance::Scratch,
+    culprit: &'s mut Culprit,
+}
+
+impl Pass<'_, '_, '_> {
+    /// Judges one leaf. `shaped_only`: it only counts if its whole value looks like a
+    /// destination. `Some` ends the judgement.
+    fn leaf(
+        &mut self,
+        leaf: &Leaf,
+        sink: Option<u32>,
+        shaped_only: bool,
+        decoded: &mut String,
+    ) -> Result<Option<SinkVerdict>, Corrupt> {
+        let raw = match leaf.kind {
+            LeafKind::True => "true",
+            LeafKind::False => "false",
+            LeafKind::Null => "null",
+            _ => raw_text(self.gate.arguments, leaf.start, leaf.end).ok_or(Corrupt)?,
+        };
+        let (escaped, shapeless) = match leaf.kind {
+            LeafKind::String { escaped, shapeless } => (escaped, shapeless),
+            LeafKind::Key { escaped } => (escaped, false),
+            _ => (false, false),
+        };
+        if shaped_only && shapeless {
+            return Ok(None);
+        }
+        let text: &str = if escaped {
+            decoded.clear();
+            Text::new(raw, true).decode_into(decoded);
+            decoded
+        } else {
+            raw
+        };
+        if shaped_only && !address::is_destination_shaped(text) {
+            return Ok(None);
+        }
+        self.any = true;
+        self.value(text, leaf, sink)
+    }
+
+    /// Judges each destination that a value holds.
+    fn value(
+        &mut self,
+        value: &str,
+        leaf: &Leaf,
+        sink: Option<u32>,
+    ) -> Result<Option<SinkVerdict>, Corrupt> {
+        let mut result = Ok(None);
+        let _ = address::destinations(value, &mut |destination| match self.destination(
+            destination,
+            leaf,
+            sink,
+        ) {
+            Ok(None) => ControlFlow::Continue(()),
+            ended => {
+                result = ended;
+                ControlFlow::Break(())
+            }
+        });
+        result
+    }
+
+    /// Judges one destination, and notes it if it is the first that a human would be
+    /// asked about, or one that ends the judgement.
+    fn destination(
+        &mut self,
+        destination: &str,
+        leaf: &Leaf,
+        sink: Option<u32>,
+    ) -> Result<Option<SinkVerdict>, Corrupt> {
+        let gate = self.gate;
+        if let Some(trusted) = gate.trusted
+            && is_trusted(gate.tables, trusted, destination, self.folded)?
+        {
+            return Ok(None);
+        }
+        // The parameter's name is needed for approvals and for the prompt.
+        gate.write_param(leaf, sink, self.param)?;
+        let (verdict, ends) = match self.trust(destination) {
+            Trust::Trusted => return Ok(None),
+            Trust::Tainted => (
+                SinkVerdict::Tainted(gate.on_tainted),
+                gate.on_tainted == Verdict::Deny,
+            ),
+            Trust::Observed => (SinkVerdict::Observed, false),
+            Trust::Unproven => (SinkVerdict::Unproven, false),
+        };
+        if ends || self.pending.is_none() {
+            self.culprit.set(self.param, destination);
+            self.pending = Some(verdict);
+        }
+        Ok(ends.then_some(verdict))
+    }
+
+    /// Who vouches for a destination that the policy does not trust, or who named it.
+    fn trust(&mut self, destination: &str) -> Trust {
+        let gate = self.gate;
+        let approved = gate.approvals.holds(
+            gate.server,
+            gate.tool,
+            self.param,
+            destination,
+            self.approval,
+        );
+        if approved {
+            return Trust::Trusted;
+        }
+        let evidence = gate.provenance.evidence(destination, self.lookups);
+        if evidence.trusted.is_some() {
+            Trust::Trusted
+        } else if evidence.untrusted.is_some() {
+            Trust::Tainted
+        } else if evidence.observed.is_some() {
+            Trust::Observed
+        } else {
+            Trust::Unproven
+        }
+    }
+}
+
+/// Writes how a parameter of a call within a call is named: apart from those of the call
+/// around it and of others within it.
+fn within(tool: &str, param: &mut String) {
+    let name = std::mem::take(param);
+    // Debug's escapes keep the parts apart; writing to a string cannot fail.
+    let _ = std::fmt::Write::write_fmt(param, format_args!("call of {tool:?}: {name}"));
+}
+
+/// Whether the policy trusts a destination: the same bytes but for ASCII case, or a
+/// pattern over the whole address or host.
+fn is_trusted(
+    tables: &Tables<'_>,
+    set: &LiteralSet,
+    destination: &str,
+    buffer: &mut String,
+) -> Result<bool, Corrupt> {
+    // An address of the simplest kind has no control characters, and no host of its own.
+    let domain = address::pattern_domain(destination);
+    if domain.is_none() && destination.contains(char::is_control) {
+        return Ok(false);
+    }
+    fold_ascii(destination, buffer);
+    if literals::find(tables, set, LiteralKind::Folded, buffer.as_bytes())?.is_some() {
+        return Ok(true);
+    }
+    let kinds = set.kinds.get();
+    if let Some(domain) = domain {
+        if kinds & LiteralKind::AtDomain.bit() == 0 {
+            return Ok(false);
+        }
+        fold_ascii(domain, buffer);
+        let found = literals::find(tables, set, LiteralKind::AtDomain, buffer.as_bytes())?;
+        return Ok(found.is_some());
+    }
+    if kinds & LiteralKind::Below.bit() != 0 && address::host(destination, buffer).is_ok() {
+        for parent in literals::parents(buffer) {
+            if literals::find(tables, set, LiteralKind::Below, parent.as_bytes())?.is_some() {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,522 @@
+//! What the commands of a script are: wrappers such as `env` and `xargs` taken off,
+//! scripts inside scripts read, and which hosts and files are named.
+
+use super::builds::{build, github};
+use super::command::Command;
+use super::git::git;
+use super::options::{Style, parse};
+use super::reach::{files, guess, hosts, is_stream, machines, paths, values};
+use super::reader::{self, Unread};
+use super::runs::{Runs, Shell, assignment, interpreter, is_wrapper, setting, shell, wrapped};
+use super::scripts::{awk, condition, printf, sed, tar};
+use super::table::{self, Operands, SYSTEM};
+use super::{Simple, Word, assignable};
+
+/// Commands in one script, at most.
+const MAX_COMMANDS: usize = 200;
+
+/// What was read of a script.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Script {
+    /// The commands, in no particular order.
+    pub commands: Vec<Command>,
+    /// Why part of the script could not be read, if so.
+    pub unread: Option<String>,
+    /// Part of it is only known when it runs.
+    pub dynamic: bool,
+}
+
+/// Where a list of words stands.
+#[derive(Clone, Copy, Default)]
+struct Place<'w> {
+    /// The here document or here string that it reads.
+    input: Option<&'w Word>,
+    /// Words that are not seen here are added to it.
+    fed: bool,
+    depth: usize,
+}
+
+/// Reads a script.
+#[must_use]
+pub fn read(text: &str) -> Script {
+    let mut script = Script::default();
+    if let Err(why) = script.add(text, 0) {
+        script.unread = Some(why);
+    }
+    script
+}
+
+/// The name under which a program is known.
+fn known_as(text: &str) -> &str {
+    SYSTEM
+        .iter()
+        .find_map(|directory| text.strip_prefix(directory))
+        .filter(|name| !name.contains('/') && !name.is_empty())
+        .unwrap_or(text)
+}
+
+impl Script {
+    fn add(&mut self, text: &str, depth: usize) -> Result<(), Unread> {
+        // What comes behind what cannot be read may still be worth a denial.
+        let mut unread = None;
+        for simple in reader::commands(text, depth)? {
+            if let Err(why) = self.simple(&simple, depth) {
+                unread.get_or_insert(why);
+            }
+            if self.commands.len() > MAX_COMMANDS {
+                return Err("it has very many commands".to_owned());
+            }
+        }
+        unread.map_or(Ok(()), Err)
+    }
+
+    fn simple(&mut self, simple: &Simple, depth: usize) -> Result<(), Unread> {
+        let mut base = Command {
+            piped: simple.piped,
+            ..Command::default()
+        };
+        let all = simple.words.iter().chain(&simple.input);
+        for word in all.chain(simple.redirects.iter().map(|redirect| &redirect.target)) {
+            self.dynamic |= word.dynamic;
+            // Bash works out what stands between brackets, and runs what it finds there.
+            if word.code {
+                return Err("a word holds a command between brackets".to_owned());
+            }
+            if word.hidden {
+                return Err("a pattern may stand for hidden files".to_owned());
+            }
+        }
+        for redirect in &simple.redirects {
+            let target = &redirect.target;
+            if target.dynamic || target.pattern {
+                return Err("where it reads or writes is put together when it runs".to_owned());
+            }
+            let mut parts = target
+                .text
+                .split('/')
+                .filter(|part| !part.is_empty() && *part != ".");
+            match (parts.next(), parts.next(), parts.next()) {
+                (Some("dev"), Some("tcp" | "udp"), host) if target.text.starts_with('/') => {
+                    base.connects = true;
+                    base.sends = true;
+                    base.destinations.push(host.unwrap_or_default().to_owned());
+                }
+                _ if is_stream(&target.text) => {}
+                _ if redirect.write => base.writes.push(target.text.clone()),
+                _ => base.reads.push(target.text.clone()),
+            }
+        }
+        let assigned = simple
+            .words
+            .iter()
+            .take_while(|word| assignment(word).is_some());
+        let count = assigned.clone().count();
+        base.env = assigned.filter_map(setting).collect();
+        let words = simple.words.get(count..).unwrap_or_default();
+        let place = Place {
+            input: simple.input.as_ref(),
+            fed: false,
+            depth,
+        };
+        self.command(base, words, place)
+    }
+
+    /// Adds what a list of words starts.
+    fn command(
+        &mut self,
+        mut base: Command,
+        words: &[Word],
+        place: Place<'_>,
+    ) -> Result<(), Unread> {
+        if place.depth > 32 {
+            return Err("it nests very deep".to_owned());
+        }
+        let Some((program, args)) = words.split_first() else {
+            base.known = true;
+            self.commands.push(base);
+            return Ok(());
+        };
+        let bracket = matches!(program.text.as_str(), "[" | "[[");
+        if program.dynamic
+            || ((program.pattern || program.open) && !bracket)
+            || program.text.starts_with('~')
+        {
+            return Err("a program's name is put together when it runs".to_owned());
+        }
+        let keyword = matches!(
+            program.text.as_str(),
+            "!" | "if"
+                | "then"
+                | "elif"
+                | "else"
+                | "fi"
+                | "while"
+                | "until"
+                | "for"
+                | "do"
+                | "done"
+                | "case"
+                | "esac"
+                | "select"
+                | "function"
+                | "coproc"
+                | "foreach"
+                | "repeat"
+                | "end"
+        );
+        if keyword
+            || program.text.is_empty()
+            || program.text.starts_with(['-', '+'])
+            || program.text.contains(['{', '}'])
+        {
+            return Err(format!("`{}` stands where a program should", program.text));
+        }
+        let name = known_as(&program.text).to_owned();
+        base.known = false;
+        base.program.clone_from(&name);
+        base.words = words.iter().map(|word| word.text.clone()).collect();
+        self.dynamic |= place.fed;
+        base.dynamic = place.fed || args.iter().any(|word| word.dynamic);
+        let Some(row) = table::program(&name) else {
+            if place.fed {
+                return Err(format!("`{name}` is handed what another command prints"));
+            }
+            if table::runs_commands(&name) {
+                return Err(format!("`{name}` runs commands of its own"));
+            }
+            guess(&mut base, args);
+            self.commands.push(base);
+            return Ok(());
+        };
+        base.known = true;
+        let fallback = base.clone();
+        let done = self.row(base, row, args, place);
+        let done = if place.fed && !row.harmless {
+            done.and(Err(format!(
+                "`{name}` is handed what another command prints"
+            )))
+        } else {
+            done
+        };
+        if done.is_err() {
+            // Where it leads is judged all the same.
+            let mut guessed = Command {
+                known: false,
+                ..fallback
+            };
+            if matches!(row.operands, Operands::Hosts | Operands::Remote) {
+                (guessed.connects, guessed.sends) = (true, true);
+                let words = args.iter().filter(|word| !word.text.starts_with('-'));
+                guessed
+                    .destinations
+                    .extend(words.map(|word| word.text.clone()));
+            }
+            guess(&mut guessed, args);
+            self.commands.push(guessed);
+        }
+        done
+    }
+
+    /// Adds a program of the table.
+    fn row(
+        &mut self,
+        mut base: Command,
+        row: &table::Program,
+        args: &[Word],
+        place: Place<'_>,
+    ) -> Result<(), Unread> {
+        let name = base.program.clone();
+        match row.operands {
+            Operands::Own => return self.own(base, args, place),
+            Operands::Script => return self.script(base, row, args, place),
+            Operands::Build | Operands::Verb => build(&mut base, row, args)?,
+            operands => {
+                let parsed = parse(&name, row.options, row.style, row.harmless, args)?;
+                values(&mut base, &parsed)?;
+                match operands {
+                    Operands::Hosts => hosts(&mut base, &parsed)?,
+                    Operands::Remote => {
+                        machines(&mut base, &parsed)?;
+                        self.commands.push(base);
+                        return Err(format!("what `{name}` does on another machine is not seen"));
+                    }
+                    _ => files(&mut base, operands, &parsed)?,
+                }
+            }
+        }
+        self.commands.push(base);
+        Ok(())
+    }
+
+    /// Programs that are read by code of their own.
+    fn own(&mut self, mut base: Command, args: &[Word], place: Place<'_>) -> Result<(), Unread> {
+        let name = base.program.clone();
+        match name.as_str() {
+            "command"
+                if matches!(
+                    args.first().map(|word| word.text.as_str()),
+                    Some("-v" | "-V")
+                ) => {}
+            _ if is_wrapper(&name) => return self.wrapper(base, args, place),
+            "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" => {
+                let script = shell(&name, args)?;
+                if let Shell::File(file) = script {
+                    base.scripts.push(file.text.clone());
+                    guess(&mut base, args);
+                }
+                self.commands.push(base);
+                return match (script, place.input) {
+                    (Shell::Text(text), _) => self.add(&text.text, place.depth + 1),
+                    (Shell::Input, Some(script)) if !script.dynamic => {
+                        self.add(&script.text, place.depth + 1)
+                    }
+                    (Shell::File(file), _) if file.text != "-" => Ok(()),
+                    _ => Err(format!("`{name}` takes its commands from elsewhere")),
+                };
+            }
+            "eval" => {
+                if args.iter().any(|word| word.dynamic || word.pattern) {
+                    return Err("`eval` runs what is put together when it runs".to_owned());
+                }
+                let text: Vec<&str> = args.iter().map(|word| word.text.as_str()).collect();
+                self.commands.push(base);
+                return self.add(&text.join(" "), place.depth + 1);
+            }
+            "source" | "." => match args.first() {
+                Some(file) if !file.dynamic && !file.pattern && !file.text.starts_with('-') => {
+                    base.scripts.push(file.text.clone());
+                }
+                _ => return Err(format!("`{name}` takes its commands from elsewhere")),
+            },
+            "export" | "declare" | "typeset" | "readonly" | "local" => {
+                let parsed = parse(&name, "xrgp", Style::Usual, false, args)?;
+                base.env
+                    .extend(parsed.operands.iter().filter_map(|word| setting(word)));
+            }
+            "unset" => base.env.extend(args.iter().map(|word| word.text.clone())),
+            "read" => {
+                let parsed = parse(&name, "rs p= t= n= d= u=", Style::Usual, false, args)?;
+                let names = parsed.operands.iter().map(|word| word.text.clone());
+                let names: Vec<String> = names.collect();
+                if !names.iter().all(|name| assignable(name)) {
+                    return Err("`read` sets what is put together when it runs".to_owned());
+                }
+                base.env.extend(names);
+            }
+            "set" => {
+                let plain = |word: &Word| {
+                    let letters = word.text.trim_start_matches(['-', '+']);
+                    letters.chars().all(|c| "euxvfo".contains(c))
+                        || matches!(letters, "pipefail" | "errexit" | "nounset" | "xtrace")
+                };
+                let options = args.iter().take_while(|word| word.text != "--");
+                if !options.clone().all(|word| !word.dynamic && plain(word)) {
+                    return Err("`set` has words that are not known".to_owned());
+                }
+            }
+            "printf" => printf(args)?,
+            "test" | "[" | "[[" => condition(&name, args)?,
+            "cd" | "pushd" => {
+                let to = args
+                    .iter()
+                    .find(|word| !word.text.starts_with('-') || word.text == "-");
+                let top = to.is_some_and(|word| word.text == super::TOP);
+                if !top && to.is_some_and(|word| word.dynamic || word.pattern) {
+                    return Err("it goes to a directory that is only known when it runs".to_owned());
+                }
+                // Of two, some shells put the second in the place of the first in `$PWD`.
+                let words = args.iter().filter(|word| !word.text.starts_with('-'));
+                if words.count() > 1 {
+                    return Err(format!("`{name}` has more than one word"));
+                }
+                base.directory = Some(to.map_or_else(|| "~".to_owned(), |word| word.text.clone()));
+            }
+            "git" => git(&mut base, args)?,
+            "sed" | "gsed" => sed(&mut base, args)?,
+            "awk" | "gawk" | "mawk" | "nawk" => awk(&mut base, args)?,
+            "tar" | "bsdtar" | "gtar" => tar(&mut base, args)?,
+            "find" | "gfind" => self.find(&mut base, args, place.depth)?,
+            "dd" => {
+                for word in args {
+                    match word.text.split_once('=').filter(|_| !word.split) {
+                        Some(("of", to)) if !word.dynamic => base.writes.push(to.to_owned()),
+                        Some(("if", from)) => base.reads.push(from.to_owned()),
+                        Some(("bs" | "count" | "status" | "seek" | "skip" | "conv", _)) => {}
+                        _ => return Err("`dd` has a word that is not known".to_owned()),
+                    }
+                }
+            }
+            "gh" => github(&mut base, args),
+            "npx" => {
+                let mut rest = args.iter();
+                let tool = rest.find(|word| !matches!(word.text.as_str(), "--no-install" | "--no"));
+                let tools = [
+                    "tsc",
+                    "eslint",
+                    "prettier",
+                    "jest",
+                    "vitest",
+                    "playwright",
+                    "tsx",
+                    "next",
+                    "vite",
+                    "biome",
+                    "mocha",
+                ];
+                if !tool.is_some_and(|word| !word.dynamic && tools.contains(&word.text.as_str())) {
+                    return Err("`npx` fetches and runs what is not known".to_owned());
+                }
+                let first = rest.next().map_or("", |word| word.text.as_str());
+                let known = match tool.map_or("", |word| word.text.as_str()) {
+                    "tsx" => !first.is_empty() && !first.starts_with('-'),
+                    "playwright" => matches!(first, "test" | "install" | "show-report"),
+                    _ => true,
+                };
+                if !known {
+                    return Err("what `npx` is told to run is not known".to_owned());
+                }
+                guess(&mut base, args);
+            }
+            "hostname" if !args.is_empty() => base.known = false,
+            _ => {}
+        }
+        self.commands.push(base);
+        Ok(())
+    }
+
+    fn wrapper(&mut self, base: Command, args: &[Word], place: Place<'_>) -> Result<(), Unread> {
+        let name = base.program.clone();
+        let mut inner = Command {
+            words: Vec::new(),
+            program: String::new(),
+            ..base.clone()
+        };
+        let rest = wrapped(&name, args, &mut inner.env)?;
+        let feeds = name.ends_with("xargs");
+        // `sudo` and the like are worth a rule of their own.
+        let mut outer = base;
+        let count = outer.words.len() - rest.len();
+        outer.words.truncate(count);
+        if !rest.is_empty() {
+            (outer.writes, outer.reads) = (Vec::new(), Vec::new());
+        }
+        self.commands.push(outer);
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let inside = Place {
+            fed: place.fed || feeds,
+            input: place.input.filter(|_| !feeds),
+            depth: place.depth + 1,
+        };
+        self.command(inner, rest, inside)
+    }
+
+    /// An interpreter with a file, or with a module that is a program of its own.
+    fn script(
+        &mut self,
+        mut base: Command,
+        row: &table::Program,
+        args: &[Word],
+        place: Place<'_>,
+    ) -> Result<(), Unread> {
+        match interpreter(&base.program, row.options, args)? {
+            Runs::File(file, rest) => {
+                base.scripts.push(file.text.clone());
+                guess(&mut base, rest);
+            }
+            Runs::Module("pip", rest) => {
+                let program = Word {
+                    text: "pip".to_owned(),
+                    ..Word::default()
+                };
+                let words: Vec<Word> = std::iter::once(program)
+                    .chain(rest.iter().cloned())
+                    .collect();
+                return self.command(base, &words, place);
+            }
+            Runs::Module(module, rest) => {
+                let files: Vec<&Word> = rest
+                    .iter()
+                    .filter(|word| !word.text.starts_with('-'))
+                    .collect();
+                // Which of them it writes is not known here.
+                base.writes.extend(paths(&base.program, &files)?);
+                if rest.iter().any(|word| word.text == "-") {
+                    return Err(format!("`{module}` takes its code from elsewhere"));
+                }
+                guess(&mut base, rest);
+            }
+            Runs::Nothing => {}
+        }
+        self.commands.push(base);
+        Ok(())
+    }
+
+    /// `find`: what it starts, and that it does nothing else.
+    fn find(&mut self, base: &mut Command, args: &[Word], depth: usize) -> Result<(), Unread> {
+        let mut roots: Vec<&Word> = Vec::new();
+        let mut rest = args;
+        while let Some((word, after)) = rest.split_first() {
+            rest = after;
+            match word.text.as_str() {
+                "-H" | "-L" | "-P" | "(" | ")" | "!" | "," | "-o" | "-a" | "-not" | "-and"
+                | "-or" | "-print" | "-print0" | "-prune" | "-empty" | "-readable"
+                | "-writable" | "-executable" | "-depth" | "-xdev" | "-mount" | "-true"
+                | "-false" | "-quit" | "-ls" | "-follow" | "-E" => {}
+                "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-regex" | "-iregex"
+                | "-type" | "-size" | "-mtime" | "-mmin" | "-newer" | "-maxdepth" | "-mindepth"
+                | "-perm" | "-user" | "-group" | "-regextype" | "-atime" | "-ctime" | "-cmin"
+                | "-amin" | "-links" | "-printf" | "-samefile" | "-newermt" => {
+                    let (value, after) = after.split_first().ok_or("`find` has no value")?;
+                    if value.split {
+                        return Err("words of `find` are put together when it runs".to_owned());
+                    }
+                    rest = after;
+                }
+                "-delete" => base.writes.extend(if roots.is_empty() {
+                    vec![".".to_owned()]
+                } else {
+                    paths("find", &roots)?
+                }),
+                "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                    let end = rest.iter().position(|word| word.text == ";");
+                    let plus = rest
+                        .windows(2)
+                        .position(|pair| matches!(pair, [a, b] if a.text == "{}" && b.text == "+"));
+                    let end = match (end, plus.map(|at| at + 1)) {
+                        (Some(end), Some(plus)) => end.min(plus),
+                        (end, plus) => end.or(plus).ok_or("`find -exec` has no end")?,
+                    };
+                    let (inner, after) = rest.split_at(end);
+                    rest = after.get(1..).unwrap_or_default();
+                    let command = Command {
+                        env: base.env.clone(),
+                        ..Command::default()
+                    };
+                    let inside = Place {
+                        fed: true,
+                        depth: depth + 1,
+                        input: None,
+                    };
+                    if inner.first().is_some_and(|word| word.text.contains("{}")) {
+                        return Err("`find` is handed the program's name".to_owned());
+                    }
+                    self.command(command, inner, inside)?;
+                    base.deep = true;
+                }
+                text if text.starts_with('-') || word.open => {
+                    return Err(format!("`find {text}` is not known"));
+                }
+                text => {
+                    roots.push(word);
+                    base.reads.push(text.to_owned());
+                }
+            }
+        }
+        if roots.is_empty() {
+            base.reads.push(".".to_owned());
+        }
+        Ok(())
+    }
+}

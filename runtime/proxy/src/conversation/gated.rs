@@ -1,0 +1,201 @@
+//! The gate with one conversation, which several servers may share.
+
+use crate::conversation::judge::{Judge, Judgement, Pass};
+use bouncer_engine::gate::{Attempt, Call, Conversation, Gate, Surveyed, Unvouched};
+use bouncer_engine::tools::{Lock, ToolDefinition};
+use bouncer_plan::Verdict;
+use bouncer_plan::{Corrupt, Plan};
+use serde_json::Value;
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// What the clock of a conversation shows at its start: others whose budgets it shares may
+/// have called long before.
+const BEFORE_MS: u64 = 1 << 40;
+
+/// The gate and one conversation, as one server takes part in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    shared: Rc<RefCell<Shared>>,
+    server: Option<String>,
+}
+
+/// What all servers of a conversation share.
+#[derive(Debug)]
+struct Shared {
+    gate: Gate,
+    conversation: Conversation,
+    lock: Option<Lock>,
+    started: Instant,
+    /// Servers whose tools are pinned: what they list later is held against that, also
+    /// after they were started again.
+    pinned: HashSet<Option<String>>,
+    /// The policy is only observed.
+    observe: bool,
+}
+
+impl Session {
+    /// A new conversation with a server.
+    pub(crate) fn new(gate: Gate, server: Option<String>, lock: Option<Lock>) -> Self {
+        let shared = Rc::new(RefCell::new(Shared {
+            conversation: gate.conversation(),
+            gate,
+            lock,
+            started: Instant::now(),
+            pinned: HashSet::new(),
+            observe: false,
+        }));
+        Self { shared, server }.unlisted()
+    }
+
+    /// The same, with the policy observed rather than held, if `observe`.
+    pub(crate) fn observing(self, observe: bool) -> Self {
+        self.shared.borrow_mut().observe = observe;
+        self
+    }
+
+    /// The same conversation, with another server.
+    pub(crate) fn with_server(&self, server: &str) -> Self {
+        let session = Self {
+            shared: Rc::clone(&self.shared),
+            server: Some(server.to_owned()),
+        };
+        if self.shared.borrow().pinned.contains(&session.server) {
+            return session;
+        }
+        session.unlisted()
+    }
+
+    /// Until the server has listed its tools, none is known.
+    fn unlisted(self) -> Self {
+        self.shared.borrow_mut().pin(self.server.as_deref(), &[]);
+        self
+    }
+}
+
+impl Session {
+    /// Judges by another plan from now on.
+    ///
+    /// # Errors
+    /// If the plan's tables contradict themselves; nothing has changed then.
+    pub(crate) fn reload(&self, plan: Plan) -> Result<(), Corrupt> {
+        self.shared.borrow_mut().gate.reload(plan)
+    }
+
+    /// Holds the tools to another lock from now on.
+    pub(crate) fn accept(&self, lock: Lock) {
+        let shared = &mut *self.shared.borrow_mut();
+        shared.gate.accept(&lock, shared.lock.as_ref());
+        shared.lock = Some(lock);
+    }
+
+    /// The plan in force.
+    pub(crate) fn plan(&self) -> Plan {
+        self.shared.borrow().gate.plan().clone()
+    }
+
+    /// The digest of the plan in force, as logs show it.
+    pub(crate) fn plan_digest(&self) -> String {
+        self.shared.borrow().gate.plan().short_digest()
+    }
+}
+
+impl Shared {
+    fn pin(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
+        self.gate.pin(server, tools, self.lock.as_ref());
+    }
+
+    fn record_definitions(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
+        self.gate
+            .record_definitions(&mut self.conversation, server, tools);
+    }
+}
+
+impl Judge for Session {
+    fn judge<R>(
+        &mut self,
+        call: &Call<'_>,
+        attempt: Attempt,
+        then: impl FnOnce(Judgement<'_>) -> R,
+    ) -> R {
+        let mut shared = self.shared.borrow_mut();
+        let Shared {
+            gate,
+            conversation,
+            started,
+            observe,
+            ..
+        } = &mut *shared;
+        let since = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now = since.saturating_add(BEFORE_MS);
+        let decision = gate.decide(conversation, call, attempt, now);
+        let record = decision.record();
+        let pass = match record.verdict {
+            Verdict::Allow => decision.permit().map(Pass::Permit),
+            Verdict::Ask | Verdict::Deny if *observe => decision.observed().map(Pass::Observed),
+            Verdict::Ask | Verdict::Deny => None,
+        };
+        then(Judgement { record, pass })
+    }
+
+    fn approve(&mut self, tool: &str, unvouched: &Unvouched<String>) {
+        let conversation = &mut self.shared.borrow_mut().conversation;
+        let server = self.server.as_deref();
+        conversation.approve(server, tool, &unvouched.param, &unvouched.destination);
+    }
+
+    fn pin(&mut self, tools: &[ToolDefinition]) {
+        let shared = &mut *self.shared.borrow_mut();
+        if shared.pinned.insert(self.server.clone()) {
+            shared.pin(self.server.as_deref(), tools);
+        } else {
+            shared.gate.observe(self.server.as_deref(), tools);
+        }
+        shared.record_definitions(self.server.as_deref(), tools);
+    }
+
+    fn observe(&mut self, tools: &[ToolDefinition]) {
+        let shared = &mut *self.shared.borrow_mut();
+        shared.gate.observe(self.server.as_deref(), tools);
+        shared.record_definitions(self.server.as_deref(), tools);
+    }
+
+    fn record(&mut self, tool: &str, result: &Value) {
+        let shared = &mut *self.shared.borrow_mut();
+        let (gate, conversation) = (&shared.gate, &mut shared.conversation);
+        gate.record(conversation, self.server.as_deref(), tool, result);
+    }
+
+    fn record_introduction(&mut self, introduction: &Value) {
+        let shared = &mut *self.shared.borrow_mut();
+        let (gate, conversation) = (&shared.gate, &mut shared.conversation);
+        gate.record_introduction(conversation, self.server.as_deref(), introduction);
+    }
+
+    fn record_untrusted(&mut self, origin: &str, value: &Value) {
+        let shared = &mut *self.shared.borrow_mut();
+        let (gate, conversation) = (&shared.gate, &mut shared.conversation);
+        gate.record_untrusted(conversation, self.server.as_deref(), origin, value);
+    }
+
+    fn generation(&self) -> u64 {
+        self.shared.borrow().gate.generation()
+    }
+
+    fn is_held_up(&self, tool: &str) -> bool {
+        let gate = &self.shared.borrow().gate;
+        gate.waits_for_tally(self.server.as_deref(), tool)
+    }
+
+    fn hides(&self, tool: &str) -> bool {
+        let gate = &self.shared.borrow().gate;
+        gate.hides(self.server.as_deref(), tool)
+    }
+
+    fn survey(&self, tools: &mut dyn Iterator<Item = &str>) -> Vec<Surveyed> {
+        let gate = &self.shared.borrow().gate;
+        gate.survey(self.server.as_deref(), tools)
+    }
+}

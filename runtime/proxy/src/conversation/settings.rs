@@ -1,0 +1,32 @@
+//! How a proxy behaves, whatever the policy says.
+
+use std::time::Duration;
+
+/// How the proxy behaves.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The longest message, in bytes, in either direction.
+    pub max_message: usize,
+    /// How long a human has to answer a question.
+    pub ask_timeout: Duration,
+    /// How long a call waits for the tools to be listed, before it is judged as a call
+    /// of an unknown tool.
+    pub listing_timeout: Duration,
+    /// How long an upstream has to end by itself, and again after it was told to.
+    pub grace: Duration,
+    /// Forward what the policy asks about or denies, and log what it would have said.
+    pub observe: bool,
+}
+
+impl Default for Settings {
+    /// 16 MiB, five minutes, ten seconds, two seconds; the policy is held.
+    fn default() -> Self {
+        Self {
+            max_message: 16 * 1024 * 1024,
+            ask_timeout: Duration::from_secs(300),
+            listing_timeout: Duration::from_secs(10),
+            grace: Duration::from_secs(2),
+            observe: false,
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The pump from the server to the client.
+//!
+//! Everything an agent may get to read is recorded before it is passed on.
+
+use crate::conversation::judge::Judge;
+use crate::session::mediator::Mediator;
+use crate::session::open_requests::{Kind, Open};
+use crate::wire::line::{Line, LineReader};
+use bouncer_mcp::frame::{
+    Frame, FrameReader, Unreadable, ids_of_garbage, is_batch, is_blank, text,
+};
+use bouncer_mcp::id::Key;
+use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR};
+use bouncer_mcp::params::cancelled_id;
+use bouncer_mcp::version::{INPUT_REQUIRED, TASK};
+use bouncer_system::log::{note, quoted, visible};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::rc::Rc;
+use tokio::io::AsyncRead;
+
+/// Whether a result asks for something first.
+fn asks(outcome: &Value) -> bool {
+    outcome.get("resultType").and_then(Value::as_str) == Some(INPUT_REQUIRED)
+}
+
+/// The id of the task that a result is, in either version.
+fn made_task(outcome: &Value) -> Option<&str> {
+    let own = match outcome.get("resultType").and_then(Value::as_str) {
+        Some(TASK) => outcome.get("taskId"),
+        _ => outcome.pointer("/task/taskId"),
+    };
+    own.and_then(Value::as_str)
+}
+
+impl<J: Judge + 'static> Mediator<J> {
+    /// Reads the server's lines until there are no more.
+    pub(crate) async fn pump_server<R: AsyncRead + Unpin>(self: Rc<Self>, source: R) {
+        let mut frames = FrameReader::new(self.settings.max_message);
+        let mut lines = LineReader::new(source, self.settings.max_message);
+        loop {
+            self.client.room().await;
+            match lines.next().await {
+                Ok(Some(Line::Whole(line))) => self.on_server_line(&mut frames, line).await,
+                Ok(Some(Line::TooLong)) => self.on_overlong_line(),
+                Ok(None) => return,
+                Err(error) => {
+                    note(format_args!(
+                        "the server cannot be read: {}",
+                        visible(&error.to_string())
+                    ));
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn on_server_line(self: &Rc<Self>, frames: &mut FrameReader, line: &[u8]) {
+        if is_blank(line) {
+            return;
+        }
+        if !is_batch(line) {
+            self.on_server_message(frames, line);
+            return;
+        }
+        // Batches were only part of one protocol version, and their parts are whole
+        // messages: each goes on its own.
+        match serde_json::from_slice::<Vec<&RawValue>>(line) {
+            Ok(parts) => {
+                for part in parts {
+                    self.client.room().await;
+                    self.on_server_message(frames, part.get().as_bytes());
+                }
+            }
+            Err(_) => self.on_garbage(line, "a batch that is not JSON"),
+        }
+    }
+
+    fn on_server_message(self: &Rc<Self>, frames: &mut FrameReader, line: &[u8]) {
+        let frame = match frames.read(line) {
+            Ok(frame) => frame,
+            Err(why) => return self.on_garbage(line, &why.to_string()),
+        };
+        let answers = frame.result().is_some() || frame.error().is_some();
+        match (frame.method(), answers) {
+            (Some(method), false) => match text(method) {
+                Some(method) => self.on_server_request(frames, &method, &frame, line),
+                None => self.on_garbage(line, &Unreadable::Method.to_string()),
+            },
+            (None, true) => self.on_server_answer(frames, &frame, line),
+            _ => self.on_garbage(line, &Unreadable::Shape.to_string()),
+        }
+    }
+
+    /// A request or a notification of the server.
+    fn on_server_request(
+        self: &Rc<Self>,
+        frames: &mut FrameReader,
+        method: &str,
+        frame: &Frame<'_>,
+        line: &[u8],
+    ) {
+        if let Some(raw) = frame.id() {
+            let opened =
+                Key::parse(raw).is_some_and(|key| self.table.borrow_mut().open_server_request(key));
+            if !opened {
+                note(format_args!(
+                    "a request of the server is dropped: its id is in use or none, or too many are open"
+                ));
+                return;
+            }
+        } else if method == "notifications/cancelled"
+            && let Some(key) = cancelled_id(frames, frame.params())
+        {
+            self.table.borrow_mut().close_server_request(&key);
+        }
+        if let Some(params) = frame.params()
+            && !self.record_params(method, params)
+        {
+            note(format_args!(
+                "{} of the server is dropped: it cannot be recorded",
+                quoted(method, 100)
+            ));
+            return;
+        }
+        self.client.push(line);
+        if method == "notifications/tools/list_changed" {
+            self.list_tools(true);
+        }
+    }
+
+    /// Records what a message of the server tells; `false` if it cannot be read.
+    fn record_params(&self, method: &str, params: &[u8]) -> bool {
+        let Ok(params) = serde_json::from_slice::<Value>(params) else {
+            return false;
+        };
+        // Progress comes often and mostly says numbers.
+        let told = if method == "notifications/progress" {
+            params.get("message")
+        } else {
+            Some(&params)
+        };
+        if let Some(told) = told {
+            self.judge.borrow_mut().record_untrusted(method, told);
+        }
+        true
+    }
+
+    fn on_server_answer(&self, frames: &mut FrameReader, frame: &Frame<'_>, line: &[u8]) {
+        let Some(key) = frame.id().and_then(Key::parse) else {
+            // An error about something the server could not read.
+            return match frame.error().map(serde_json::from_slice::<Value>) {
+                Some(Ok(error)) => {
+                    self.judge.borrow_mut().record_untrusted("error", &error);
+                    self.client.push(line);
+                }
+                _ => self.on_garbage(line, &Unreadable::Id.to_string()),
+            };
+        };
+        let expected = self.table.borrow_mut().expected_upstream(&key);
+        if let Some(expected) = expected {
+            let result = frame
+                .result()
+                .and_then(|raw| serde_json::from_slice(raw).ok());
+            // Whoever asked may have given up already.
+            let _ = expected.send(result);
+            return;
+        }
+        let open = self.table.borrow_mut().close(&key);
+        let Some(open) = open else {
+            note(format_args!(
+                "an answer of the server that nobody waits for is dropped"
+            ));
+            return;
+        };
+        let both = frame.result().is_some() && frame.error().is_some();
+        let outcome = frame.result().or(frame.error()).filter(|_| !both);
+        match outcome.map(serde_json::from_slice::<Value>) {
+            Some(Ok(outcome)) => {
+                self.record_answer(&open.kind, &outcome);
+                let shown = match (&open.kind, frame.result()) {
+                    (Kind::ListTools, Some(result)) => {
+                        let judge = self.judge.borrow();
+                        let hides = |tool: &str| judge.hides(tool);
+                        self.hiding.without_hidden(frames, line, result, hides)
+                    }
+                    _ => None,
+                };
+                self.client.push(shown.as_deref().unwrap_or(line));
+            }
+            _ => self.fail(&open, "the server's answer cannot be read"),
+        }
+    }
+
+    fn record_answer(&self, kind: &Kind, outcome: &Value) {
+        match kind {
+            // What a server asks for is nobody's result.
+            Kind::Call { .. } | Kind::TaskResult { .. } if asks(outcome) => {
+                self.judge
+                    .borrow_mut()
+                    .record_untrusted(INPUT_REQUIRED, outcome);
+            }
+            Kind::Call { tool } => {
+                if let Some(task) = made_task(outcome) {
+                    self.table.borrow_mut().note_task(task, tool);
+                }
+                self.judge.borrow_mut().record(tool, outcome);
+            }
+            Kind::TaskResult { tool } => self.judge.borrow_mut().record(tool, outcome),
+            Kind::TaskState { tool } => {
+                let mut state = outcome.clone();
+                let result = state
+                    .as_object_mut()
+                    .and_then(|state| state.remove("result"));
+                let mut judge = self.judge.borrow_mut();
+                match result {
+                    Some(asked) if asks(&asked) => {
+                        judge.record_untrusted(INPUT_REQUIRED, &asked);
+                    }
+                    Some(result) => judge.record(tool, &result),
+                    None => {}
+                }
+                // All else is the server's own word.
+                judge.record_untrusted("tasks/get", &state);
+            }
+            Kind::ListTools => self.note_shown_tools(outcome),
+            Kind::Initialize => self.judge.borrow_mut().record_introduction(outcome),
+            Kind::Other { method } => self.judge.borrow_mut().record_untrusted(method, outcome),
+        }
+    }
+
+    /// A line that cannot be read: whoever it was meant for is told.
+    fn on_garbage(&self, line: &[u8], why: &str) {
+        note(format_args!("a line of the server is dropped: {why}"));
+        for id in ids_of_garbage(line) {
+            let Some(key) = Key::parse(id) else {
+                continue;
+            };
+            let (expected, open) = {
+                let mut table = self.table.borrow_mut();
+                (table.expected_upstream(&key), table.close(&key))
+            };
+            // Dropping the sender tells the listing.
+            drop(expected);
+            if let Some(open) = open {
+                self.fail(&open, &format!("the server's answer cannot be read: {why}"));
+            }
+        }
+    }
+
+    /// A line past the limit, of which nothing is known. If just one request is open it
+    /// was most likely its answer.
+    fn on_overlong_line(&self) {
+        note(format_args!(
+            "a line of the server is dropped: it is longer than the limit"
+        ));
+        let open = self.table.borrow_mut().close_only();
+        if let Some(open) = open {
+            self.fail(&open, "the server's answer is longer than the limit");
+        }
+    }
+
+    fn fail(&self, open: &Open, why: &str) {
+        self.client
+            .push(&jsonrpc::error(&open.raw, INTERNAL_ERROR, why, None));
+    }
+}

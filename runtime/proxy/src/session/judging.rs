@@ -1,0 +1,325 @@
+//! One judgement of one call and what follows at once: the audit line, then the call
+//! goes out or the denial goes back. Nothing here waits, so nothing can come between.
+
+use crate::approval::out_of_band::{Held, NotAsked};
+use crate::conversation::call::{Case, own};
+use crate::conversation::judge::{Judge, Judgement, Pass};
+use crate::session::denial::Denial;
+use crate::session::mediator::Mediator;
+use crate::session::open_requests::Kind;
+use bouncer_audit::{Arguments, Entry, Outcome};
+use bouncer_engine::gate::{Approvable, Attempt, VerdictRecord};
+use bouncer_mcp::jsonrpc;
+use bouncer_plan::Stage;
+use bouncer_plan::Verdict;
+use bouncer_system::log::{note, visible};
+use std::time::Duration;
+
+/// Why a call that was allowed does not go out.
+const UNLOGGED: &str = "the audit log cannot be written";
+
+/// Approvals that one attempt may find given already, one after the other.
+const MAX_APPROVALS: usize = 32;
+
+impl<J: Judge> Mediator<J> {
+    /// Judges, logs, and forwards or denies. Some: a human has to be asked first.
+    pub(crate) fn attempt(&self, case: &Case<'_>, mut attempt: Attempt) -> Option<VerdictRecord> {
+        let desk = self
+            .office
+            .desk
+            .as_ref()
+            .filter(|_| attempt == Attempt::First);
+        if desk.is_some_and(|desk| desk.comes_back(self.server.as_deref(), case)) {
+            attempt = Attempt::AfterApproval;
+        }
+        let mut held = None;
+        for _ in 0..MAX_APPROVALS {
+            let asked = self.judge_once(case, attempt, held.as_ref())?;
+            // An approval of the whole call lifts all there is to lift, once.
+            let given = self
+                .office
+                .desk
+                .as_ref()
+                .filter(|_| held.is_none() || asked.approvable != Approvable::ThisCall)
+                .and_then(|desk| desk.held(self.server.as_deref(), case, &asked));
+            match (&asked.approvable, given) {
+                (Approvable::Destination(unvouched), Some(_)) => {
+                    let mut judge = self.judge.borrow_mut();
+                    judge.approve(case.call.tool(), unvouched);
+                    if attempt == Attempt::First {
+                        attempt = Attempt::AfterApproval;
+                    }
+                }
+                (Approvable::ThisCall, Some(given)) => {
+                    attempt = Attempt::ApprovedOnce;
+                    held = Some(given);
+                }
+                _ => return self.ask_or_deny(case, asked),
+            }
+        }
+        self.block(
+            case,
+            &own("too many approvals for one call"),
+            Outcome::Blocked,
+        );
+        None
+    }
+
+    /// One judgement. Some: the verdict is ask. `held` is an approval of this very call,
+    /// used up if the call goes out.
+    fn judge_once(
+        &self,
+        case: &Case<'_>,
+        attempt: Attempt,
+        held: Option<&Held>,
+    ) -> Option<VerdictRecord> {
+        if self.upstream.is_closed() {
+            self.block(case, &own(&self.gone()), Outcome::Blocked);
+            return None;
+        }
+        let call = case.call.call();
+        self.judge.borrow_mut().judge(&call, attempt, |judgement| {
+            self.act_on(case, judgement, held)
+        })
+    }
+
+    /// Logs a judgement, and forwards or denies the call. Some: the verdict is ask.
+    fn act_on(
+        &self,
+        case: &Case<'_>,
+        judgement: Judgement<'_>,
+        held: Option<&Held>,
+    ) -> Option<VerdictRecord> {
+        let Judgement { record, pass } = judgement;
+        match (record.verdict, pass) {
+            (Verdict::Allow, Some(Pass::Permit(permit))) => {
+                if !self.use_up(held) {
+                    let used = own("its approval has been used, or does not hold any more");
+                    self.log(case, &used, Outcome::Blocked, None);
+                    self.deny(case, &used, None);
+                } else if self.log(case, &record, Outcome::Forwarded, held.map(Held::id)) {
+                    self.note_forwarded(case);
+                    self.upstream.forward(&permit);
+                } else {
+                    self.deny(case, &record.denied_because(UNLOGGED), None);
+                }
+                None
+            }
+            (Verdict::Ask | Verdict::Deny, Some(Pass::Observed(pass))) => {
+                if self.log(case, &record, Outcome::Observed, None) {
+                    self.note_forwarded(case);
+                    self.upstream.forward_observed(&pass);
+                } else {
+                    self.deny(case, &record.denied_because(UNLOGGED), None);
+                }
+                None
+            }
+            (Verdict::Ask, _) => Some(record),
+            // An allow without a permit is a fault of the gate: it blocks.
+            _ => {
+                self.block(case, &record, Outcome::Blocked);
+                None
+            }
+        }
+    }
+
+    /// Takes the approval that a call rests on; `false`: it must not go out.
+    fn use_up(&self, held: Option<&Held>) -> bool {
+        let Some(held) = held else {
+            return true;
+        };
+        self.office
+            .desk
+            .as_ref()
+            .is_some_and(|desk| desk.take(held))
+    }
+
+    fn note_forwarded(&self, case: &Case<'_>) {
+        if let Some(id) = &case.id {
+            let tool = case.call.tool().to_owned();
+            let mut table = self.table.borrow_mut();
+            table.open(id.key.clone(), id.raw, Kind::Call { tool });
+        }
+    }
+
+    /// Some: somebody can be asked.
+    fn ask_or_deny(&self, case: &Case<'_>, record: VerdictRecord) -> Option<VerdictRecord> {
+        if let Some(why) = self.cannot_ask(case, &record) {
+            self.ask_out_of_band(case, &record, why);
+            return None;
+        }
+        if !self.log(case, &record, Outcome::Asked, None) {
+            self.deny(case, &record.denied_because(UNLOGGED), None);
+            return None;
+        }
+        Some(record)
+    }
+
+    /// Denies the call for now. A human may approve it in another process, for when it is
+    /// made again.
+    pub(crate) fn ask_out_of_band(&self, case: &Case<'_>, record: &VerdictRecord, why: &str) {
+        let desk = self
+            .office
+            .desk
+            .as_ref()
+            .filter(|_| record.approvable != Approvable::Never);
+        let asked = desk.map(|desk| desk.ask(self.server.as_deref(), case, record));
+        let (denial, outcome, filed) = match asked {
+            // What nobody could vouch for, and what a human has declined, is denied.
+            None if record.approvable == Approvable::Never => {
+                return self.block(case, &record.denied_because(why), Outcome::Blocked);
+            }
+            Some(Err(NotAsked::Declined(why))) => {
+                return self.block(case, &record.denied_because(&why), Outcome::Declined);
+            }
+            None => (record.denied_because(why), Outcome::NobodyToAsk, None),
+            Some(Err(NotAsked::Cannot(why))) => {
+                (record.denied_because(&why), Outcome::NobodyToAsk, None)
+            }
+            Some(Ok(id)) => {
+                let why = format!(
+                    "a human has to approve it: `bouncer approve {id}` does, then make exactly this call again"
+                );
+                (record.denied_because(&why), Outcome::Filed, Some(id))
+            }
+        };
+        // The line says what was asked; the answer says that the call did not go out.
+        let asked = VerdictRecord {
+            verdict: Verdict::Ask,
+            ..denial.clone()
+        };
+        self.log(case, &asked, outcome, filed.as_deref());
+        self.deny(case, &denial, filed.as_deref());
+    }
+
+    /// Why nobody can be asked, if so.
+    fn cannot_ask(&self, case: &Case<'_>, record: &VerdictRecord) -> Option<&'static str> {
+        if record.approvable == Approvable::Never {
+            return Some("there is nothing that a human could vouch for");
+        }
+        if case.id.is_none() {
+            return Some("a human has to approve it, and nobody waits for the answer");
+        }
+        if !self.table.borrow().client.asks_humans {
+            return Some(
+                "a human has to approve it, and this client cannot ask one (it does not offer form elicitation)",
+            );
+        }
+        None
+    }
+
+    /// Logs a denial and sends it.
+    pub(crate) fn block(&self, case: &Case<'_>, record: &VerdictRecord, outcome: Outcome) {
+        // A denial needs no log line to be safe; that the line is missing was said.
+        self.log(case, record, outcome, None);
+        self.deny(case, record, None);
+    }
+
+    /// Logs that the client took a call back; nobody waits for an answer.
+    pub(crate) fn log_cancelled(&self, case: &Case<'_>) {
+        let record = own("the client took the call back");
+        self.log(case, &record, Outcome::Cancelled, None);
+    }
+
+    /// Sends a denial. `approval` is the id under which a human is asked out of band.
+    fn deny(&self, case: &Case<'_>, record: &VerdictRecord, approval: Option<&str>) {
+        let Some(id) = &case.id else {
+            return;
+        };
+        let denial = Denial { record, approval };
+        self.client.push(&if case.call.is_task() {
+            denial.error(id.raw)
+        } else {
+            denial.tool_result(id.raw)
+        });
+    }
+
+    /// Writes an audit line about a call, and the approval that it waits for or rests on;
+    /// `false` if that failed.
+    fn log(
+        &self,
+        case: &Case<'_>,
+        record: &VerdictRecord,
+        outcome: Outcome,
+        approval: Option<&str>,
+    ) -> bool {
+        let arguments = case.call.arguments();
+        let entry = Entry {
+            call: case.number,
+            server: self.server.as_deref(),
+            tool: Some(case.call.tool()),
+            judged_as: None,
+            arguments: arguments.map_or(Arguments::Absent, Arguments::Json),
+            record,
+            approval,
+            outcome,
+            latency: case.received.elapsed(),
+        };
+        #[cfg(feature = "otel")]
+        if let Some(traces) = &self.office.metrics.traces {
+            let audit = self.office.audit.borrow();
+            let (conversation, plan) = audit.names();
+            traces.call(&entry, conversation, plan, case.call.message());
+        }
+        self.write_audit(&entry)
+    }
+
+    fn write_audit(&self, entry: &Entry<'_>) -> bool {
+        let written = self.office.audit.borrow_mut().write(entry);
+        self.office.metrics.line(entry, written.is_ok());
+        if let Err(error) = &written {
+            let error = error.to_string();
+            note(format_args!(
+                "the audit log cannot be written: {}",
+                visible(&error)
+            ));
+        }
+        written.is_ok()
+    }
+
+    /// Logs and answers a line that holds no call this proxy can judge.
+    pub(crate) async fn refuse(&self, line: &[u8], answer: &[u8], why: &str) {
+        self.log_refused(line, why);
+        self.client.room().await;
+        self.client.push(answer);
+    }
+
+    /// Logs a line that holds no call this proxy can judge.
+    pub(crate) fn log_refused(&self, line: &[u8], why: &str) {
+        let (call, server) = (self.office.next_call(), self.server.as_deref());
+        // What is refused needs no log line to be safe; that it is missing was said.
+        let record = malformed(why);
+        self.write_audit(&unreadable(call, server, line, &record));
+    }
+
+    /// Like [`Mediator::refuse`], with an error for `id`.
+    pub(crate) async fn refuse_one(&self, line: &[u8], id: Option<&[u8]>, code: i32, why: &str) {
+        let answer = jsonrpc::error(id.unwrap_or(b"null"), code, why, None);
+        self.refuse(line, &answer, why).await;
+    }
+}
+
+/// The verdict on a message that holds no call that can be judged.
+pub(crate) fn malformed(why: &str) -> VerdictRecord {
+    VerdictRecord::denial(Stage::Malformed, "malformed", why.to_owned())
+}
+
+/// The line about a message that holds no call that can be judged.
+pub(crate) const fn unreadable<'a>(
+    call: u64,
+    server: Option<&'a str>,
+    line: &'a [u8],
+    record: &'a VerdictRecord,
+) -> Entry<'a> {
+    Entry {
+        call,
+        server,
+        tool: None,
+        judged_as: None,
+        arguments: Arguments::Garbage(line),
+        record,
+        approval: None,
+        outcome: Outcome::Blocked,
+        latency: Duration::ZERO,
+    }
+}

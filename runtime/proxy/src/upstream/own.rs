@@ -1,0 +1,49 @@
+//! What the proxy itself says to an upstream server: a closed list of messages,
+//! none of which is a call.
+
+use serde_json::{Value, json};
+
+/// A line of the proxy's own.
+#[derive(Debug)]
+pub(crate) struct OwnLine(String);
+
+impl OwnLine {
+    /// Asks for a page of the tools. `meta` are the members of `_meta` that protocol
+    /// versions without a handshake want in every request.
+    pub(crate) fn list_tools(id: &str, cursor: Option<&str>, meta: Option<&Value>) -> Self {
+        let mut params = serde_json::Map::new();
+        if let Some(cursor) = cursor {
+            params.insert("cursor".to_owned(), cursor.into());
+        }
+        if let Some(meta) = meta {
+            params.insert("_meta".to_owned(), meta.clone());
+        }
+        let mut line = json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"});
+        if let (false, Some(line)) = (params.is_empty(), line.as_object_mut()) {
+            line.insert("params".to_owned(), params.into());
+        }
+        Self(line.to_string())
+    }
+
+    /// Introduces bouncer itself as the client, to read a server's tools.
+    pub(crate) fn initialize(id: &str) -> Self {
+        let line = json!({
+            "jsonrpc": "2.0", "id": id, "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": {"name": "bouncer", "version": env!("CARGO_PKG_VERSION")},
+            },
+        });
+        Self(line.to_string())
+    }
+
+    /// Ends the introduction.
+    pub(crate) fn initialized() -> Self {
+        Self(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string())
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
