@@ -1,12 +1,13 @@
 //! Compiles policies to plans, in one direction:
 //! read, resolve, lower, build, emit.
 //!
-//! The compiler knows the plan format of `bouncer-runtime`; the runtime knows
-//! nothing of this crate.
+//! `driver` calls the stages in that order, and they do not know each other's insides. The
+//! compiler knows the plan's format; the engine knows nothing of this crate.
 
 pub mod build;
 pub mod condition;
 pub mod diagnostic;
+mod driver;
 mod emit;
 pub mod lower;
 pub mod packs;
@@ -15,10 +16,13 @@ mod read;
 mod resolve;
 mod schema;
 
-pub use emit::{Progress, compile, compile_on, compile_timed, compile_with};
+pub use driver::{
+    Compiled, Progress, builtin_heuristics, compile, compile_files, compile_on, compile_timed,
+    compile_with, load,
+};
 pub use lower::CompileError;
-pub use read::{Document, Item, nearest, scalars};
-pub use resolve::{Input, Loaded, Options, builtin_heuristics, load};
+pub use read::{Document, Input, Item, Options, nearest, scalars};
+pub use resolve::Loaded;
 pub use schema::schema;
 
 #[cfg(test)]

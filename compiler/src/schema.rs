@@ -2,6 +2,7 @@
 //! keys; tests hold it against the policies that compile and those that do not.
 
 use crate::packs;
+use crate::policy::Part;
 use crate::read::dialect::{
     APPROVAL_KEYS, AUDIT_KEYS, CONTRACT_KEYS, DEFAULT_KEYS, DISPATCH_KEYS, NATIVE_KEYS,
     NATIVE_ONLY, NATIVE_RULE_KEYS, NATIVE_TESTS, OUTPUT_KEYS, RULE_KEYS, RULES_KEYS, SERVER_KEYS,
@@ -384,11 +385,13 @@ fn rule_key(key: &str, native: bool) -> Option<Value> {
 
 fn test_key(key: &str) -> Option<Value> {
     let text = json!({ "type": "string" });
+    if let Some(part) = Part::named(key) {
+        return says(part.says(), text);
+    }
     match key {
         "regex" => says("The regular expression is found in the text.", text),
         "notRegex" => says("It is not found, or the argument is absent.", text),
         "equals" => refers("The value is this.", "scalar"),
-        "contains" => says("The text contains this.", text),
         "in" => says(
             "The value is one of these; `*@…` and `*.…` are patterns, `@name` is a list.",
             json!({ "anyOf": [list_of("scalar"), { "type": "string", "pattern": "^@" }] }),
@@ -400,7 +403,6 @@ fn test_key(key: &str) -> Option<Value> {
                 { "type": "array", "minItems": 1, "items": { "$ref": "#/definitions/path" } },
             ]}),
         ),
-        "starts_with" => says("The text starts with this.", text),
         "exists" => says("Whether there is a value.", json!({ "type": "boolean" })),
         "type" => says(
             "The value has this JSON type.",

@@ -223,7 +223,7 @@ fn matched(cond: &Cond) -> Value {
         let (name, value) = match &test.op {
             Op::Matches(pattern) if negated => ("notRegex", json!(pattern.written)),
             Op::Matches(pattern) => ("regex", json!(pattern.written)),
-            Op::Contains(text) => ("contains", json!(text)),
+            Op::Part(part, text) => (part.name(), json!(text)),
             Op::Equals(scalar) => ("equals", self::scalar(scalar)),
             other => panic!("{other:?}"),
         };

@@ -2,10 +2,10 @@
 
 use crate::cli::InspectArgs;
 use crate::output::{Failure, Outcome};
-use bouncer_plan::Verdict;
 use bouncer_plan::format::{
-    AUTOMATON_DFA, CONTRACT_CONFIRM, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING,
-    CONTRACT_OPTIONAL_SINKS, META_HAS_RULES, META_HEURISTICS, NONE, Pos, QUANT_BIT, Rule, Section,
+    AutomatonKind, CONTRACT_CONFIRM, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING,
+    CONTRACT_OPTIONAL_SINKS, ContractLayer, META_HAS_RULES, META_HEURISTICS, NONE, Pos, QUANT_BIT,
+    Rule, Section,
 };
 use bouncer_plan::{Plan, Tables};
 use serde_json::{Value, json};
@@ -30,10 +30,6 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn verdict(byte: u8) -> &'static str {
-    Verdict::from_byte(byte).map_or("?", Verdict::name)
-}
-
 /// Everything that `inspect` knows, as JSON.
 fn report(plan: &Plan) -> Value {
     let tables = plan.tables();
@@ -46,8 +42,8 @@ fn report(plan: &Plan) -> Value {
         .collect();
     let defaults = meta.filter(|_| flag(META_HAS_RULES)).map(|meta| {
         json!({
-            "onDestructiveHint": verdict(meta.on_destructive_hint),
-            "onUnknown": verdict(meta.on_unknown),
+            "onDestructiveHint": meta.on_destructive_hint.name(),
+            "onUnknown": meta.on_unknown.name(),
         })
     });
     json!({
@@ -80,7 +76,10 @@ fn contracts(tables: &Tables<'_>) -> Vec<Value> {
         let max_calls = contract.max_calls.get();
         json!({
             "tool": text(&contract.key),
-            "layer": if contract.layer.get() == 0 { "user" } else { "pack" },
+            "layer": match contract.layer {
+                ContractLayer::User => "user",
+                ContractLayer::Pack => "pack",
+            },
             "exfiltrating": contract.flags.get() & CONTRACT_EXFILTRATING != 0,
             "sinks": sinks.iter().map(|sink| text(&sink.name)).collect::<Vec<_>>(),
             "optional_sinks": contract.flags.get() & CONTRACT_OPTIONAL_SINKS != 0,
@@ -106,7 +105,7 @@ fn rules(tables: &Tables<'_>) -> Vec<Value> {
         let reason = (rule.reason.start.get() != NONE).then(|| text(&rule.reason));
         json!({
             "tools": text(&rule.tools),
-            "action": u8::try_from(rule.action.get()).map_or("?", verdict),
+            "action": rule.action.name(),
             "reason": reason,
             "at": format!("{file}:{}:{}", rule.at.line, rule.at.column),
         })
@@ -147,14 +146,16 @@ fn automata(tables: &Tables<'_>) -> Vec<Value> {
         .iter()
         .enumerate()
         .map(|(index, automaton)| {
-            let dfa = automaton.kind.get() == AUTOMATON_DFA;
             let patterns = owners
                 .get_mut(index)
                 .map(std::mem::take)
                 .unwrap_or_default();
             json!({
                 "index": index,
-                "kind": if dfa { "dfa" } else { "nfa" },
+                "kind": match automaton.kind {
+                    AutomatonKind::Dfa => "dfa",
+                    AutomatonKind::Nfa => "nfa",
+                },
                 "bytes": automaton.length.get(),
                 "states": tables.states(automaton),
                 "patterns": automaton.patterns.get(),

@@ -6,7 +6,7 @@ use crate::source;
 use bouncer_compiler::diagnostic;
 use bouncer_compiler::{Input, Options, packs};
 use bouncer_engine::gate::{Attempt, Call, Gate};
-use bouncer_plan::format::GLOB_EXACT;
+use bouncer_plan::format::GlobKind;
 use bouncer_plan::{Plan, Tables, glob};
 use bouncer_verify::report;
 use serde::Deserialize;
@@ -258,9 +258,9 @@ impl Server {
 /// What a plan says of a tool only as one of a server that it names.
 fn of_servers(tables: &Tables<'_>, tool: &str) -> Vec<String> {
     let rules = tables.groups.iter();
-    let rules = rules.map(|group| (group.kind.get(), &group.pattern));
+    let rules = rules.map(|group| (group.kind, &group.pattern));
     let contracts = tables.contracts.iter();
-    let contracts = contracts.map(|contract| (GLOB_EXACT, &contract.key));
+    let contracts = contracts.map(|contract| (GlobKind::Exact, &contract.key));
     let mut found: Vec<String> = rules
         .chain(contracts)
         .filter_map(|(kind, pattern)| {

@@ -8,8 +8,8 @@
 use crate::generate::rng::Rng;
 use crate::verify_domain::{Calls, names};
 use bouncer_compiler::policy::{
-    Compare, Cond, Fallback, ListItem, Op, Path, Pattern, Policy, Pos, Quantifier, Rule, RuleSet,
-    Scalar, Segment, Subject, Test, ToolGlob, TypeName, View,
+    Compare, Cond, Fallback, ListItem, Op, Part, Path, Pattern, Policy, Pos, Quantifier, Rule,
+    RuleSet, Scalar, Segment, Subject, Test, ToolGlob, TypeName, View,
 };
 use bouncer_engine::gate::{Attempt, Call, Gate};
 use bouncer_plan::Plan;
@@ -66,8 +66,7 @@ fn op(rng: &mut Rng) -> Op {
                 Scalar::Number("2".to_owned())
             })
         })),
-        9..=12 => Op::Contains(text(rng)),
-        13 | 14 => Op::StartsWith(text(rng)),
+        9..=14 => Op::Part(*rng.choose(&Part::ALL), text(rng)),
         15..=18 => {
             let regex = (*rng.pick(&REGEXES)).to_owned();
             Op::Matches(Pattern {

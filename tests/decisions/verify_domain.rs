@@ -74,8 +74,7 @@ fn patterns(op: &Op, out: &mut Vec<String>) {
             ListItem::Scalar(Scalar::Str(text)) => Some(whole(text)),
             _ => None,
         })),
-        Op::Contains(text) => out.push(regex::escape(text)),
-        Op::StartsWith(text) => out.push(format!("^{}", regex::escape(text))),
+        Op::Part(part, text) => out.push(part.pattern(text)),
         Op::Matches(pattern) => out.push(pattern.regex.clone()),
         _ => {}
     }

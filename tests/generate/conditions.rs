@@ -3,7 +3,7 @@
 use super::rng::Rng;
 use super::vocabulary::{DOMAINS, INNER_KEYS, KEYS, NUMBERS, PREFIXES, REGEXES, TEXTS};
 use bouncer_compiler::policy::{
-    Compare, Cond, ListItem, Op, Path, Pattern, Pos, Quantifier, Scalar, Segment, SqlDialect,
+    Compare, Cond, ListItem, Op, Part, Path, Pattern, Pos, Quantifier, Scalar, Segment, SqlDialect,
     Subject, Test, TypeName, View,
 };
 use bouncer_plan::Label;
@@ -147,8 +147,7 @@ fn op(rng: &mut Rng) -> Op {
     match rng.below(20) {
         0..=2 => Op::Equals(scalar(rng)),
         3..=6 => Op::In(rng.several(0, 5, item)),
-        7..=9 => Op::Contains(part(rng)),
-        10 | 11 => Op::StartsWith(part(rng)),
+        7..=11 => Op::Part(*rng.choose(&Part::ALL), part(rng)),
         12..=14 => Op::Matches(pattern(rng)),
         15 => Op::Within(rng.several(1, 2, |rng| (*rng.pick(PREFIXES)).to_owned())),
         16 | 17 => Op::Compare(compare(rng), number(rng)),
@@ -175,8 +174,7 @@ fn viewed(rng: &mut Rng) -> Op {
     };
     match rng.below(6) {
         0 => Op::Equals(Scalar::Str(name(rng))),
-        1 => Op::Contains(name(rng)),
-        2 => Op::StartsWith(name(rng)),
+        1 | 2 => Op::Part(*rng.choose(&Part::ALL), name(rng)),
         3 => Op::Matches(pattern(rng)),
         _ => Op::In(rng.several(0, 3, |rng| match rng.below(3) {
             0 => ListItem::AtDomain((*rng.pick(DOMAINS)).to_owned()),
@@ -193,7 +191,7 @@ fn sql(rng: &mut Rng) -> Op {
     };
     match rng.below(4) {
         0 => Op::Equals(Scalar::Str(name(rng))),
-        1 => Op::Contains(name(rng)),
+        1 => Op::Part(*rng.choose(&Part::ALL), name(rng)),
         _ => Op::In(rng.several(0, 3, |rng| ListItem::Scalar(Scalar::Str(name(rng))))),
     }
 }

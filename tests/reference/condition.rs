@@ -8,7 +8,8 @@ use super::json::{self, Json};
 use super::leaves::{self, Leaf};
 use super::{number, paths, shared, text};
 use bouncer_compiler::policy::{
-    Compare, Cond, ListItem, Op, Path, Quantifier, Scalar, Segment, Subject, Test, TypeName, View,
+    Compare, Cond, ListItem, Op, Part, Path, Quantifier, Scalar, Segment, Subject, Test, TypeName,
+    View,
 };
 use bouncer_plan::Label;
 use regex::Regex;
@@ -191,11 +192,7 @@ impl Judge<'_> {
                 Scalar::Number(number) => known(compares(*compare, number, bound)),
                 _ => UNKNOWN,
             },
-            Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) | Op::Within(_)
-                if *value == Scalar::Null =>
-            {
-                known(false)
-            }
+            Op::Part(..) | Op::Matches(_) | Op::Within(_) if *value == Scalar::Null => known(false),
             Op::Within(prefixes) => {
                 let within = paths::within(form, prefixes);
                 Outcome {
@@ -258,8 +255,9 @@ impl Judge<'_> {
 
     fn string(&self, op: &Op, text: &str) -> bool {
         match op {
-            Op::Contains(part) => text.contains(part.as_str()),
-            Op::StartsWith(start) => text.starts_with(start.as_str()),
+            Op::Part(Part::Anywhere, part) => text.contains(part.as_str()),
+            Op::Part(Part::Start, part) => text.starts_with(part.as_str()),
+            Op::Part(Part::End, part) => text.ends_with(part.as_str()),
             Op::Matches(pattern) => self.regexes[&pattern.regex].is_match(text),
             other => unreachable!("not a string test: {other:?}"),
         }
@@ -290,20 +288,16 @@ fn evaluable(test: &Test, value: &Scalar) -> bool {
     let string = matches!(value, Scalar::Str(_));
     match (&test.subject, &test.op) {
         (_, Op::Exists | Op::Type(_) | Op::Provenance(_) | Op::CarriesUntrusted) => true,
-        (Subject::Arg(_, View::Value), op) => {
-            match op {
-                Op::Equals(Scalar::Str(_))
-                | Op::Contains(_)
-                | Op::StartsWith(_)
-                | Op::Matches(_)
-                | Op::Within(_) => string,
-                Op::In(items) => string
+        (Subject::Arg(_, View::Value), op) => match op {
+            Op::Equals(Scalar::Str(_)) | Op::Part(..) | Op::Matches(_) | Op::Within(_) => string,
+            Op::In(items) => {
+                string
                     || items.iter().all(
                         |item| matches!(item, ListItem::Scalar(s) if !matches!(s, Scalar::Str(_))),
-                    ),
-                _ => true,
+                    )
             }
-        }
+            _ => true,
+        },
         _ => string,
     }
 }

@@ -11,7 +11,7 @@ use super::{
     BuildError, DFA_BYTES_PER_BYTE, Kin, LONG_DFA_LIMIT, NFA_LIMIT, SHARED_DFA_LIMIT,
     SINGLE_DFA_LIMIT, determinize, dfa, needles, nfa, parse, thompson, thompson_compiler,
 };
-use bouncer_plan::format::{AUTOMATON_DFA, AUTOMATON_NFA};
+use bouncer_plan::format::AutomatonKind;
 use regex_automata::nfa::thompson::Compiler;
 use regex_syntax::hir::Hir;
 use std::collections::BTreeMap;
@@ -23,8 +23,8 @@ const BATCH: usize = 16;
 /// An automaton, not yet stored.
 #[derive(Debug)]
 pub(super) struct Built {
-    /// [`AUTOMATON_DFA`] or [`AUTOMATON_NFA`].
-    pub kind: u32,
+    /// How it is stored.
+    pub kind: AutomatonKind,
     /// It, in the plan's layout.
     pub bytes: Vec<u8>,
     /// An NFA for texts on which it quits.
@@ -217,9 +217,9 @@ impl Family<'_> {
         };
         let dfa = table.and_then(|table| dfa::encode(&table));
         let (kind, bytes, fallback) = match dfa {
-            Some(bytes) if self.kin.word_unicode => (AUTOMATON_DFA, bytes, Some(simulated()?)),
-            Some(bytes) => (AUTOMATON_DFA, bytes, None),
-            None => (AUTOMATON_NFA, simulated()?, None),
+            Some(bytes) if self.kin.word_unicode => (AutomatonKind::Dfa, bytes, Some(simulated()?)),
+            Some(bytes) => (AutomatonKind::Dfa, bytes, None),
+            None => (AutomatonKind::Nfa, simulated()?, None),
         };
         Ok(Built {
             kind,

@@ -1,6 +1,6 @@
 //! Fills literal sets: open-addressing tables with a fixed hash.
 
-use bouncer_plan::format::{LiteralSet, LiteralSlot, NONE, Range, Str};
+use bouncer_plan::format::{LiteralKind, LiteralSet, LiteralSlot, Range, Str};
 use bouncer_plan::literals::hash;
 use std::collections::BTreeMap;
 use zerocopy::little_endian::U32;
@@ -18,17 +18,17 @@ pub struct LiteralTables {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LiteralSetBuilder {
     /// By kind and key: the values.
-    pub entries: BTreeMap<(u32, String), Vec<u32>>,
+    pub entries: BTreeMap<(LiteralKind, String), Vec<u32>>,
 }
 
 impl LiteralSetBuilder {
     /// Adds a key.
-    pub fn add(&mut self, kind: u32, key: impl Into<String>) {
+    pub fn add(&mut self, kind: LiteralKind, key: impl Into<String>) {
         self.entries.entry((kind, key.into())).or_default();
     }
 
     /// Adds a key with a value. Values come in ascending order.
-    pub fn add_value(&mut self, kind: u32, key: impl Into<String>, value: u32) {
+    pub fn add_value(&mut self, kind: LiteralKind, key: impl Into<String>, value: u32) {
         let values = self.entries.entry((kind, key.into())).or_default();
         if values.last() != Some(&value) {
             values.push(value);
@@ -48,7 +48,7 @@ impl LiteralTables {
         let first = self.slots.len();
         let empty = LiteralSlot {
             hash: U32::new(0),
-            kind: U32::new(NONE),
+            kind: LiteralKind::Empty,
             key: Str {
                 start: U32::new(0),
                 length: U32::new(0),
@@ -62,19 +62,19 @@ impl LiteralTables {
         let mask = size - 1;
         let mut kinds = 0;
         for ((kind, key), values) in &set.entries {
-            kinds |= 1 << kind;
+            kinds |= kind.bit();
             let hash = hash(*kind, key.as_bytes());
             let mut at = (hash >> 32) as usize & mask;
             while self
                 .slots
                 .get(first + at)
-                .is_some_and(|slot| slot.kind.get() != NONE)
+                .is_some_and(|slot| slot.kind != LiteralKind::Empty)
             {
                 at = (at + 1) & mask;
             }
             let slot = LiteralSlot {
                 hash: U32::new(hash as u32),
-                kind: U32::new(*kind),
+                kind: *kind,
                 key: text(key),
                 values: list(values),
             };

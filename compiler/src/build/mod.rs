@@ -21,7 +21,7 @@ pub use threads::{MAX_THREADS, Threads};
 
 use list::Built;
 
-use bouncer_plan::format::{AUTOMATON_NFA, AutomatonRef, NONE, Range};
+use bouncer_plan::format::{AutomatonKind, AutomatonRef, NONE, Range};
 use regex_automata::dfa::dense;
 use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};
 use regex_automata::{MatchKind, dfa::StartKind};
@@ -44,6 +44,25 @@ const DFA_BYTES_PER_BYTE: usize = 512;
 const LONG_DFA_LIMIT: usize = 32 << 20;
 /// Bytes that an NFA may take.
 const NFA_LIMIT: usize = 64 << 20;
+
+/// So few patterns are built before a thread has started.
+const FEW_PATTERNS: usize = 8;
+
+/// Builds automata for all of these lists, on at most so many threads (and eight).
+/// `progress` is told now and then how many patterns are built, and of how many.
+pub(crate) fn build(
+    lists: &[Arc<[String]>],
+    threads: usize,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Automata {
+    let all = lists.iter().map(|list| list.len()).sum();
+    let threads = if all < FEW_PATTERNS { 1 } else { threads };
+    let mut automata = Automata::default();
+    automata.prepare(lists, &Threads::new(threads), &mut |done| {
+        progress(done, all);
+    });
+    automata
+}
 
 /// The automata of a plan.
 #[derive(Debug, Default)]
@@ -166,7 +185,7 @@ impl Automata {
             let count = u32::try_from(built.positions.len()).unwrap_or(u32::MAX);
             let fallback = built
                 .fallback
-                .map_or(NONE, |nfa| self.push(&nfa, AUTOMATON_NFA, count, NONE));
+                .map_or(NONE, |nfa| self.push(&nfa, AutomatonKind::Nfa, count, NONE));
             let automaton = self.push(&built.bytes, built.kind, count, fallback);
             if let Some(prefilter) = built.prefilter {
                 self.attach(automaton, &prefilter);
@@ -182,12 +201,12 @@ impl Automata {
         }
     }
 
-    fn push(&mut self, bytes: &[u8], kind: u32, patterns: u32, fallback: u32) -> u32 {
+    fn push(&mut self, bytes: &[u8], kind: AutomatonKind, patterns: u32, fallback: u32) -> u32 {
         let index = self.refs.len() as u32;
         self.refs.push(AutomatonRef {
             start: U32::new(self.bytes.len() as u32),
             length: U32::new(bytes.len() as u32),
-            kind: U32::new(kind),
+            kind,
             patterns: U32::new(patterns),
             fallback: U32::new(fallback),
             prefilter: Range {

@@ -1,8 +1,6 @@
 //! Writes a Thompson NFA in the plan's layout.
 
-use bouncer_plan::format::{
-    NFA_BYTES, NFA_FAIL, NFA_LOOK, NFA_MATCH, NFA_UNION, NfaEdge, NfaHeader, NfaState, Range,
-};
+use bouncer_plan::format::{NfaEdge, NfaHeader, NfaKind, NfaState, Range};
 use regex_automata::nfa::thompson::{NFA, State};
 use regex_automata::util::primitives::StateID;
 use zerocopy::IntoBytes;
@@ -17,7 +15,7 @@ pub(super) fn encode(nfa: &NFA, anchored: bool) -> Vec<u8> {
         let (kind, operand) = match state {
             State::ByteRange { trans } => {
                 edges.push(edge(trans.start, trans.end, trans.next));
-                (NFA_BYTES, 0)
+                (NfaKind::Bytes, 0)
             }
             State::Sparse(sparse) => {
                 edges.extend(
@@ -26,28 +24,28 @@ pub(super) fn encode(nfa: &NFA, anchored: bool) -> Vec<u8> {
                         .iter()
                         .map(|t| edge(t.start, t.end, t.next)),
                 );
-                (NFA_BYTES, 0)
+                (NfaKind::Bytes, 0)
             }
             State::Dense(dense) => {
                 let next = |byte| dense.matches_byte(byte).map(|next| edge(byte, byte, next));
                 edges.extend((0..=255).filter_map(next));
-                (NFA_BYTES, 0)
+                (NfaKind::Bytes, 0)
             }
             State::Union { alternates } => {
                 edges.extend(alternates.iter().map(|next| edge(0, 0, *next)));
-                (NFA_UNION, 0)
+                (NfaKind::Union, 0)
             }
             State::BinaryUnion { alt1, alt2 } => {
                 edges.extend([edge(0, 0, *alt1), edge(0, 0, *alt2)]);
-                (NFA_UNION, 0)
+                (NfaKind::Union, 0)
             }
             State::Capture { next, .. } => {
                 edges.push(edge(0, 0, *next));
-                (NFA_UNION, 0)
+                (NfaKind::Union, 0)
             }
             State::Look { look, next } => {
                 states.push(NfaState {
-                    kind: U32::new(NFA_LOOK),
+                    kind: NfaKind::Look as u8,
                     edges: Range {
                         start: U32::new(next.as_u32()),
                         length: U32::new(0),
@@ -56,11 +54,11 @@ pub(super) fn encode(nfa: &NFA, anchored: bool) -> Vec<u8> {
                 });
                 continue;
             }
-            State::Fail => (NFA_FAIL, 0),
-            State::Match { pattern_id } => (NFA_MATCH, pattern_id.as_u32()),
+            State::Fail => (NfaKind::Fail, 0),
+            State::Match { pattern_id } => (NfaKind::Match, pattern_id.as_u32()),
         };
         states.push(NfaState {
-            kind: U32::new(kind),
+            kind: kind as u8,
             edges: Range {
                 start: U32::new(first as u32),
                 length: U32::new((edges.len() - first) as u32),

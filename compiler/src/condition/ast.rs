@@ -1,7 +1,7 @@
 //! The syntax tree of a condition: what was written, with byte spans, before
 //! lists are looked up and types are checked. It knows nothing of files.
 
-use crate::policy::{Path, Quantifier, TypeName, View};
+use crate::policy::{Part, Path, Quantifier, TypeName, View};
 
 /// Byte offsets into the condition's text, end exclusive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,10 +90,8 @@ pub enum OpKind {
         /// The items, in order.
         items: Vec<Value>,
     },
-    /// `contains "x"`
-    Contains(Value),
-    /// `starts_with "x"`
-    StartsWith(Value),
+    /// `contains "x"`, `starts_with "x"`
+    Part(Part, Value),
     /// `matches /re/flags`
     Matches(Regex),
     /// `within ["./out"]`

@@ -129,8 +129,7 @@ impl Display for Op {
                 f.write_str(if *negated { "not in " } else { "in " })?;
                 list(f, items)
             }
-            OpKind::Contains(value) => write!(f, "contains {value}"),
-            OpKind::StartsWith(value) => write!(f, "starts_with {value}"),
+            OpKind::Part(part, value) => write!(f, "{} {value}", part.name()),
             OpKind::Matches(regex) => write!(f, "matches /{}/{}", regex.pattern, regex.flags),
             OpKind::Within(items) => {
                 f.write_str("within ")?;

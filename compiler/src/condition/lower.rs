@@ -9,7 +9,7 @@ use super::items::list_item;
 use super::similar::similar;
 use super::{Context, Error};
 use crate::policy::{
-    Compare, Cond, ListItem, Op, Pattern, Quantifier, Scalar, Subject, Test, View,
+    Compare, Cond, ListItem, Op, Part, Pattern, Quantifier, Scalar, Subject, Test, View,
 };
 use bouncer_plan::Label;
 
@@ -174,13 +174,9 @@ impl Lower<'_> {
                 op: Op::In(self.items(view, items)?),
                 negated: *negated,
             }),
-            OpKind::Contains(value) => {
-                let text = self.text(view, value, false)?;
-                Some(Op::Contains(text).into())
-            }
-            OpKind::StartsWith(value) => {
-                let text = self.text(view, value, true)?;
-                Some(Op::StartsWith(text).into())
+            OpKind::Part(part, value) => {
+                let text = self.text(view, value, *part)?;
+                Some(Op::Part(*part, text).into())
             }
             OpKind::Matches(regex) => Some(Op::Matches(self.regex(regex)?).into()),
             OpKind::Within(items) => {
@@ -259,12 +255,13 @@ impl Lower<'_> {
         Some(Scalar::Str(self.viewed(view, text, value.span)?))
     }
 
-    /// The operand of `contains` and `starts_with`.
-    fn text(&mut self, view: View, value: &Value, anchored: bool) -> Option<String> {
+    /// The operand of an operator about a part of the text.
+    fn text(&mut self, view: View, value: &Value, part: Part) -> Option<String> {
         let (ValueKind::Text(text) | ValueKind::Word(text)) = &value.kind else {
             return self.fail(Error::new("a quoted string is needed here", value.span));
         };
-        self.reachable(text, value.span, anchored, false)?;
+        let (start, end) = part.touches();
+        self.reachable(text, value.span, start, end)?;
         Some(match view {
             View::Value => text.clone(),
             _ => text.to_ascii_lowercase(),

@@ -305,10 +305,8 @@ fn human(rule: Rule) -> &'static str {
         | Rule::membership
         | Rule::not_in
         | Rule::r#in
-        | Rule::contains
-        | Rule::keyword_contains
-        | Rule::starts_with
-        | Rule::keyword_starts_with
+        | Rule::part
+        | Rule::keyword_part
         | Rule::matches
         | Rule::keyword_matches
         | Rule::within

@@ -7,7 +7,7 @@ use super::ast::{Span, Subject, SubjectKind};
 use super::literal::unescape;
 use super::parser::{Builder, Rule, span};
 use super::similar::similar;
-use crate::policy::{Path, Segment, SqlDialect, View};
+use crate::policy::{Part, Path, Segment, SqlDialect, View};
 
 const FUNCTIONS: [&str; 7] = [
     "host",
@@ -153,10 +153,10 @@ impl Builder {
             .next()
             .map(|pair| pair.as_str().to_owned())
             .unwrap_or_default();
+        let spelt =
+            Part::meant(&name).map(|part| format!("write `args.x {} \"text\"`", part.name()));
         let help = match name.as_str() {
             "includes" | "contains" | "indexOf" | "include" => "write `args.x contains \"text\"`",
-            "startsWith" | "startswith" | "starts_with" => "write `args.x starts_with \"text\"`",
-            "endsWith" | "endswith" => "write `args.x matches /text$/`",
             "test" | "match" | "matches" | "search" => "write `args.x matches /regex/`",
             "some" | "any" => "write `any args.x in [a, b]`",
             "every" | "all" => "write `all args.x in [a, b]`",
@@ -167,7 +167,10 @@ impl Builder {
             "exists" => "write `args.x exists`",
             _ => "arguments have no methods; operators stand between words",
         };
-        self.fail(Error::new(format!("`.{name}(…)` is not an operator"), span(step)).help(help))
+        self.fail(
+            Error::new(format!("`.{name}(…)` is not an operator"), span(step))
+                .help(spelt.unwrap_or_else(|| help.to_owned())),
+        )
     }
 
     fn call(
@@ -220,9 +223,13 @@ impl Builder {
                 return self.fail(match (similar(function, FUNCTIONS), function) {
                     (Some(near), _) => error.help(format!("did you mean `{near}`?")),
                     (None, "len" | "length" | "size") => error.help("write `args.x.count`"),
-                    (None, "contains" | "starts_with" | "matches" | "within") => error.help(
-                        format!("operators stand between words: `args.x {function} …`"),
-                    ),
+                    (None, word)
+                        if Part::named(word).is_some() || matches!(word, "matches" | "within") =>
+                    {
+                        error.help(format!(
+                            "operators stand between words: `args.x {function} …`"
+                        ))
+                    }
                     _ => error.help(
                         "the functions are `host`, `domain`, `sql`, `provenance`, `carries_untrusted`, `calls`, `count`",
                     ),

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::policy::{
-    Compare, Op as POp, Path, Pattern, Quantifier, Scalar, Segment, SqlDialect,
+    Compare, Op as POp, Part, Path, Pattern, Quantifier, Scalar, Segment, SqlDialect,
     Subject as PSubject, Test as PTest, TypeName, View,
 };
 use bouncer_plan::Label;
@@ -83,8 +83,15 @@ fn operators() {
             "args.q >= 1",
             POp::Compare(Compare::GreaterEqual, "1".into()),
         ),
-        ("args.q contains \"x \"", POp::Contains("x ".into())),
-        ("args.q starts_with '/tmp'", POp::StartsWith("/tmp".into())),
+        (
+            "args.q contains \"x \"",
+            POp::Part(Part::Anywhere, "x ".into()),
+        ),
+        (
+            "args.q starts_with '/tmp'",
+            POp::Part(Part::Start, "/tmp".into()),
+        ),
+        ("args.q ends_with '.md'", POp::Part(Part::End, ".md".into())),
         ("args.q exists", POp::Exists),
         ("args.q is string", POp::Type(TypeName::String)),
         (
@@ -456,7 +463,7 @@ const BAD: &[(&str, &str, &str, &str)] = &[
         "args.x endswith \"a\"",
         "endswith \"a\"",
         "not an operator",
-        "matches",
+        "ends_with",
     ),
     ("args.x == \"a", "\"a", "no closing", ""),
     ("args.x matches /a", "/a", "no closing", ""),
@@ -647,8 +654,8 @@ mod round_trip {
                 per,
             }),
             (any::<bool>(), values()).prop_map(|(negated, items)| OpKind::In { negated, items }),
-            text().prop_map(OpKind::Contains),
-            text().prop_map(OpKind::StartsWith),
+            (prop::sample::select(&Part::ALL[..]), text())
+                .prop_map(|(part, value)| OpKind::Part(part, value)),
             ("([a-z.*+ \"'(]|\\\\[/d])*", "[ismx]{0,2}").prop_map(|(pattern, flags)| {
                 OpKind::Matches(Regex {
                     pattern,
@@ -750,7 +757,7 @@ mod round_trip {
                             .iter_mut()
                             .for_each(|item| item.span = Span::default());
                     }
-                    OpKind::Contains(value) | OpKind::StartsWith(value) => {
+                    OpKind::Part(_, value) => {
                         value.span = Span::default();
                     }
                     OpKind::Matches(regex) => regex.span = Span::default(),

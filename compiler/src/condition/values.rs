@@ -8,7 +8,7 @@ use super::ast::{Comparison, Op, OpKind, Regex, Span, Value, ValueKind};
 use super::literal::{duration, is_json_number};
 use super::parser::{Builder, Rule, span};
 use super::similar::similar;
-use crate::policy::TypeName;
+use crate::policy::{Part, TypeName};
 
 const TYPES: [&str; 4] = ["string", "number", "bool", "null"];
 
@@ -19,8 +19,7 @@ impl Builder {
         let kind = match pair.as_rule() {
             Rule::comparison => self.comparison(pair, at),
             Rule::membership => self.membership(pair, at),
-            Rule::contains => self.text(pair, "contains").map(OpKind::Contains),
-            Rule::starts_with => self.text(pair, "starts_with").map(OpKind::StartsWith),
+            Rule::part => self.part(pair),
             Rule::matches => self.matches(pair, at),
             Rule::within => self.within(pair, at),
             Rule::exists => Some(OpKind::Exists),
@@ -35,12 +34,12 @@ impl Builder {
                     .next()
                     .map(|word| word.as_str().to_owned())
                     .unwrap_or_default();
-                let instead = match word.as_str() {
-                    "match" | "like" => "`matches /regex/`",
-                    "includes" | "has" => "`contains \"text\"`",
-                    "equals" | "eq" => "`==`",
-                    "ends_with" | "endswith" | "endsWith" => "`matches /text$/`",
-                    _ => "`starts_with \"text\"`",
+                let instead = match (word.as_str(), Part::meant(&word)) {
+                    ("match" | "like", _) => "`matches /regex/`".to_owned(),
+                    ("includes" | "has", _) => "`contains \"text\"`".to_owned(),
+                    (_, Some(part)) => format!("`{} \"text\"`", part.name()),
+                    // `equals` and `eq`.
+                    (_, None) => "`==`".to_owned(),
                 };
                 self.fail(
                     Error::new(format!("`{word}` is not an operator"), at)
@@ -172,10 +171,15 @@ impl Builder {
         items.into_iter().collect()
     }
 
-    /// The operand of `contains` and `starts_with`: a quoted string.
-    fn text(&self, pair: Pair<'_, Rule>, op: &str) -> Option<Value> {
+    /// An operator about a part of the text. It takes a quoted string.
+    fn part(&self, pair: Pair<'_, Rule>) -> Option<OpKind> {
         let at = span(&pair);
-        let Some(operand) = pair.into_inner().nth(1) else {
+        let mut inner = pair.into_inner();
+        let (Some(op), Some(operand)) = (inner.next(), inner.next()) else {
+            return self.internal(at);
+        };
+        let op = op.as_str();
+        let Some(part) = Part::named(op) else {
             return self.internal(at);
         };
         let here = span(&operand);
@@ -199,10 +203,11 @@ impl Builder {
                     .help("write `exists` to ask whether there is a value"),
             );
         }
-        Some(Value {
+        let value = Value {
             kind: ValueKind::Text(text),
             span: here,
-        })
+        };
+        Some(OpKind::Part(part, value))
     }
 
     fn matches(&self, pair: Pair<'_, Rule>, at: Span) -> Option<OpKind> {

@@ -3,13 +3,13 @@
 use super::pos;
 use super::writer::{Writer, since};
 use crate::build::LiteralSetBuilder;
-use crate::lower::{CompileError, PathTable, paths_display, steps};
+use crate::lower::{CompileError, PathTable, paths_display, sorted_contracts, steps};
 use crate::policy::{Contract, Layer, Policy, TrustedForm};
 use bouncer_plan::Label;
 use bouncer_plan::format::{
     self, CONTRACT_CONFIRM, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS,
-    CONTRACT_OUTPUTS, CONTRACT_RESOLVE_SYMLINKS, Constraint, LITERAL_AT_DOMAIN, LITERAL_BELOW,
-    LITERAL_FOLDED, NONE, OutputLabel, Range, RateLimit, Sink,
+    CONTRACT_OUTPUTS, CONTRACT_RESOLVE_SYMLINKS, Constraint, ConstraintKind, ContractLayer,
+    LiteralKind, NONE, OutputLabel, Range, RateLimit, Sink,
 };
 use zerocopy::little_endian::{U32, U64};
 
@@ -20,16 +20,9 @@ pub(super) fn write(
     paths: &PathTable,
     errors: &mut Vec<CompileError>,
 ) {
-    for contract in sorted(policy) {
+    for contract in sorted_contracts(policy) {
         write_contract(writer, contract, paths, errors);
     }
-}
-
-/// All contracts in the order in which they are written.
-pub(super) fn sorted(policy: &Policy) -> Vec<&Contract> {
-    let mut contracts: Vec<&Contract> = policy.contracts.iter().collect();
-    contracts.sort_by(|a, b| (&a.key, a.layer).cmp(&(&b.key, b.layer)));
-    contracts
 }
 
 fn write_contract(
@@ -51,11 +44,13 @@ fn write_contract(
     let mut trusted = LiteralSetBuilder::default();
     for destination in &contract.trusted {
         match &destination.form {
-            TrustedForm::Exact(text) => trusted.add(LITERAL_FOLDED, text.to_ascii_lowercase()),
+            TrustedForm::Exact(text) => trusted.add(LiteralKind::Folded, text.to_ascii_lowercase()),
             TrustedForm::AtDomain(domain) => {
-                trusted.add(LITERAL_AT_DOMAIN, domain.to_ascii_lowercase())
+                trusted.add(LiteralKind::AtDomain, domain.to_ascii_lowercase())
             }
-            TrustedForm::Below(domain) => trusted.add(LITERAL_BELOW, domain.to_ascii_lowercase()),
+            TrustedForm::Below(domain) => {
+                trusted.add(LiteralKind::Below, domain.to_ascii_lowercase())
+            }
         }
     }
     let trusted = writer.literal_set(&trusted);
@@ -74,7 +69,7 @@ fn write_contract(
     for field in contract.outputs.iter().flat_map(|outputs| &outputs.fields) {
         let record = OutputLabel {
             steps: writer.steps(&steps(&field.path)),
-            label: U32::new(field.label as u32),
+            label: field.label,
         };
         writer.output_labels.push(record);
     }
@@ -101,20 +96,20 @@ fn write_contract(
     let dispatch = contract.dispatches.as_ref();
     let record = format::Contract {
         key: writer.text(&contract.key),
-        layer: U32::new(match contract.layer {
-            Layer::User => 0,
-            Layer::Pack => 1,
-        }),
+        layer: match contract.layer {
+            Layer::User => ContractLayer::User,
+            Layer::Pack => ContractLayer::Pack,
+        },
         flags: U32::new(flags),
         at: pos(Some(contract.at)),
-        on_tainted: U32::new(contract.on_tainted as u32),
+        on_tainted: contract.on_tainted,
         sinks: since(&writer.sinks, first_sink),
         trusted: U32::new(trusted),
         constraints: since(&writer.constraints, first_constraint),
         max_calls: U64::new(contract.max_calls.map_or(u64::MAX, |(limit, _)| limit)),
         max_calls_at: pos(contract.max_calls.map(|(_, at)| at)),
         rates: since(&writer.rates, first_rate),
-        output_label: U32::new(label as u32),
+        output_label: label,
         outputs: since(&writer.output_labels, first_label),
         dispatch_tool: writer.text(dispatch.map_or("", |dispatch| &dispatch.tool)),
         dispatch_arguments: writer.text(dispatch.map_or("", |dispatch| &dispatch.arguments)),
@@ -143,7 +138,7 @@ fn write_constraints(
         for param in &contract.write_params {
             let record = Constraint {
                 path: U32::new(paths.id(&param.path)),
-                kind: U32::new(0),
+                kind: ConstraintKind::Within,
                 automaton: U32::new(NONE),
                 prefixes,
                 written: writer.text(""),
@@ -175,7 +170,7 @@ fn write_constraints(
         };
         let record = Constraint {
             path: U32::new(paths.id(&pattern.path)),
-            kind: U32::new(1),
+            kind: ConstraintKind::Matches,
             automaton: U32::new(automaton),
             prefixes: none,
             written: writer.text(&pattern.pattern.written),

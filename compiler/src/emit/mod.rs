@@ -4,88 +4,41 @@
 //! nothing of the clock, the machine or a hash map's order gets in.
 
 mod contracts;
-pub(crate) mod rules;
+mod rules;
 mod writer;
 
-use crate::build::Threads;
-use crate::lower::{CompileError, Lowered, lower};
+use crate::build::Automata;
+use crate::lower::{CompileError, Lowered};
 use crate::policy::{Policy, Pos, Transport};
 use bouncer_plan::Verdict;
 use bouncer_plan::format::{
     self, Header, HeuristicWord, META_HAS_RULES, META_HEURISTICS, META_HIDE_DENIED, Meta, NONE,
-    PathEdge, PathNode, Range, Section, SectionEntry, ServerEntry,
+    PathEdge, PathNode, Range, Section, SectionEntry, ServerEntry, WordKind,
 };
 use bouncer_plan::{digest_of, edge_slot};
-use std::collections::HashSet;
-use std::sync::Arc;
 use std::time::Duration;
 use writer::Writer;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{Immutable, IntoBytes};
 
-/// So few patterns are built before a thread has started.
-const FEW_PATTERNS: usize = 8;
-
-/// Compiles a resolved policy to the bytes of a plan.
-///
-/// # Errors
-/// Everything that is wrong with the policy at this stage: conditions that are too
-/// large, patterns that do not build.
-pub fn compile(policy: &Policy) -> Result<Vec<u8>, Vec<CompileError>> {
-    compile_with(policy, &mut |_| {})
-}
-
-/// How far long work is: a compilation, or a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Patterns that have an automaton; tools that are compared.
-    pub done: usize,
-    /// All of them.
-    pub all: usize,
-}
-
-/// [`compile`], which tells how far it is now and then: building automata is what takes
-/// time.
-///
-/// # Errors
-/// As [`compile`].
-pub fn compile_with(
-    policy: &Policy,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Vec<u8>, Vec<CompileError>> {
-    compile_on(policy, Threads::available(), progress)
-}
-
-/// [`compile_with`] on at most so many threads (and eight). How many there are makes no
-/// difference to the plan, nor to the errors.
-///
-/// # Errors
-/// As [`compile`].
-pub fn compile_on(
-    policy: &Policy,
-    threads: usize,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Vec<u8>, Vec<CompileError>> {
-    compile_timed(policy, threads, progress).map(|(plan, _)| plan)
-}
-
 /// The plan, and by tool pattern of it the time that its automata took to build, as far
 /// as none before it has the same.
-pub fn compile_timed(
+///
+/// # Errors
+/// Patterns that could not be built, each at the rule or contract that has it.
+pub(crate) fn emit(
     policy: &Policy,
-    threads: usize,
-    progress: &mut dyn FnMut(Progress),
+    lowered: &Lowered,
+    automata: Automata,
 ) -> Result<(Vec<u8>, Vec<Duration>), Vec<CompileError>> {
-    let lowered = lower(policy)?;
-    let mut writer = Writer::default();
+    let mut writer = Writer::new(automata);
     let mut errors = Vec::new();
     for name in &policy.files {
         let name = writer.text(name);
         writer.files.push(name);
     }
-    write_paths(&mut writer, &lowered);
-    prepare(&mut writer, policy, &lowered, threads, progress);
-    let times = rules::write(&mut writer, policy, &lowered, &mut errors);
+    write_paths(&mut writer, lowered);
+    let times = rules::write(&mut writer, policy, lowered, &mut errors);
     contracts::write(&mut writer, policy, &lowered.paths, &mut errors);
     write_heuristics(&mut writer, policy);
     write_servers(&mut writer, policy);
@@ -95,46 +48,8 @@ pub fn compile_timed(
     if let Some(written) = &policy.written {
         writer.source = written.to_json();
     }
-    let meta = meta(&mut writer, policy, &lowered);
+    let meta = meta(&mut writer, policy, lowered);
     Ok((assemble(&writer, meta), times))
-}
-
-/// Builds all automata, in the order in which they are asked for later.
-fn prepare(
-    writer: &mut Writer,
-    policy: &Policy,
-    lowered: &Lowered,
-    threads: usize,
-    progress: &mut dyn FnMut(Progress),
-) {
-    let dimensions = lowered
-        .groups
-        .iter()
-        .flat_map(|group| group.dimensions.values());
-    let of_rules = dimensions.map(rules::patterns);
-    let contracts = contracts::sorted(policy);
-    let of_contracts = contracts
-        .iter()
-        .flat_map(|contract| &contract.arg_patterns)
-        .map(|pattern| vec![pattern.pattern.regex.clone()]);
-    let mut known: HashSet<Arc<[String]>> = HashSet::new();
-    let mut lists: Vec<Arc<[String]>> = Vec::new();
-    for list in of_rules.chain(of_contracts) {
-        if list.is_empty() || known.contains(list.as_slice()) {
-            continue;
-        }
-        let list: Arc<[String]> = list.into();
-        known.insert(Arc::clone(&list));
-        lists.push(list);
-    }
-    drop(known);
-    let all = lists.iter().map(|list| list.len()).sum();
-    let threads = if all < FEW_PATTERNS { 1 } else { threads };
-    writer
-        .automata
-        .prepare(&lists, &Threads::new(threads), &mut |done| {
-            progress(Progress { done, all });
-        });
 }
 
 /// A position as the plan stores it.
@@ -244,21 +159,18 @@ fn write_heuristics(writer: &mut Writer, policy: &Policy) {
         return;
     };
     let lists = [
-        &heuristics.sink_names,
-        &heuristics.sink_words,
-        &heuristics.sink_formats,
-        &heuristics.destructive_words,
-        &heuristics.labels.untrusted_words,
-        &heuristics.labels.observed_words,
-        &heuristics.consequential_words,
+        (WordKind::SinkName, &heuristics.sink_names),
+        (WordKind::SinkWord, &heuristics.sink_words),
+        (WordKind::SinkFormat, &heuristics.sink_formats),
+        (WordKind::Destructive, &heuristics.destructive_words),
+        (WordKind::Untrusted, &heuristics.labels.untrusted_words),
+        (WordKind::Observed, &heuristics.labels.observed_words),
+        (WordKind::Consequential, &heuristics.consequential_words),
     ];
-    for (kind, words) in (0..).zip(lists) {
+    for (kind, words) in lists {
         for word in words {
             let word = writer.text(word);
-            writer.heuristic_words.push(HeuristicWord {
-                kind: U32::new(kind),
-                word,
-            });
+            writer.heuristic_words.push(HeuristicWord { kind, word });
         }
     }
 }
@@ -289,7 +201,7 @@ fn write_servers(writer: &mut Writer, policy: &Policy) {
 
 fn meta(writer: &mut Writer, policy: &Policy, lowered: &Lowered) -> Meta {
     let rules = policy.rules.as_ref();
-    let verdict = |verdict: Option<Verdict>| verdict.unwrap_or(Verdict::Allow) as u8;
+    let verdict = |verdict: Option<Verdict>| verdict.unwrap_or(Verdict::Allow);
     let mut flags = 0;
     if rules.is_some() {
         flags |= META_HAS_RULES;

@@ -3,14 +3,16 @@
 use super::pos;
 use super::writer::{Writer, since};
 use crate::build::LiteralSetBuilder;
-use crate::lower::{CompileError, Dimension, Group, Lowered, LoweredTest, Mode, class};
+use crate::lower::{
+    CompileError, Dimension, DimensionKey, Group, Lowered, LoweredTest, Mode, class, pattern,
+    patterns_of,
+};
 use crate::policy::{Compare, ListItem, Op, Policy, Quantifier, Scalar, TypeName};
 use bouncer_plan::Label;
 use bouncer_plan::format::{
-    self, LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_BOOL, LITERAL_NULL, LITERAL_NUMBER,
-    LITERAL_STRING, Matcher, NONE, QUANT_BIT, Range, SimpleTest, Str, TEST_CARRIES_UNTRUSTED,
-    TEST_EXISTS, TEST_GREATER, TEST_GREATER_EQUAL, TEST_LESS, TEST_LESS_EQUAL, TEST_NUMBER_EQUAL,
-    TEST_PROVENANCE, TEST_TYPE, TEST_WITHIN, VIEW_CALLS, VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST,
+    self, JsonType, LiteralKind, Matcher, NONE, PROVENANCE_OBSERVED, PROVENANCE_TRUSTED,
+    PROVENANCE_UNPROVEN, PROVENANCE_UNTRUSTED, QUANT_BIT, Range, SimpleKind, SimpleTest, Str,
+    ViewKind,
 };
 use bouncer_plan::literals::canonical_number;
 use std::time::Duration;
@@ -35,7 +37,7 @@ pub(super) fn write(
             .map(|glob| glob.pattern.as_str())
             .collect();
         let record = format::Rule {
-            action: U32::new(rule.action as u32),
+            action: rule.action,
             at: pos(Some(rule.at)),
             reason: rule
                 .reason
@@ -49,21 +51,6 @@ pub(super) fn write(
     groups
         .map(|group| write_group(writer, policy, group, errors))
         .collect()
-}
-
-/// The patterns that a dimension's tests look for, in the order of the tests.
-pub(super) fn patterns(dimension: &Dimension) -> Vec<String> {
-    let tests = dimension.tests.iter();
-    tests.filter_map(|test| pattern(&test.op)).collect()
-}
-
-fn pattern(op: &Op) -> Option<String> {
-    match op {
-        Op::Contains(text) => Some(regex_syntax::escape(text)),
-        Op::StartsWith(text) => Some(format!(r"\A{}", regex_syntax::escape(text))),
-        Op::Matches(pattern) => Some(pattern.regex.clone()),
-        _ => None,
-    }
 }
 
 fn write_group(
@@ -91,7 +78,7 @@ fn write_group(
     for quant in &group.quants {
         writer.quants.push(format::Quant {
             path: U32::new(quant.path),
-            all: U32::new(u32::from(quant.all)),
+            kind: quant.kind,
             atom: U32::new(quant.atom + first_atom),
         });
     }
@@ -105,20 +92,13 @@ fn write_group(
     // Dimensions are written in one run, after what they point at.
     let mut dimensions = Vec::new();
     let mut took = Duration::ZERO;
-    for ((path, view), dimension) in &group.dimensions {
+    for (place, dimension) in &group.dimensions {
         let base = Base {
             atom: first_atom,
             quant: first_quant as u32,
         };
-        let (written, its) = write_dimension(
-            writer,
-            policy,
-            group,
-            (*path, *view),
-            dimension,
-            base,
-            errors,
-        );
+        let (written, its) =
+            write_dimension(writer, policy, group, *place, dimension, base, errors);
         dimensions.push(written);
         took += its;
     }
@@ -126,7 +106,7 @@ fn write_group(
     writer.dimensions.extend(dimensions);
     let record = format::Group {
         pattern: writer.text(&group.pattern),
-        kind: U32::new(group.kind),
+        kind: group.kind,
         dimensions: since(&writer.dimensions, first_dimension),
         quants: since(&writer.quants, first_quant),
         rows: since(&writer.rows, first_row as usize),
@@ -148,7 +128,11 @@ fn write_dimension(
     writer: &mut Writer,
     policy: &Policy,
     group: &Group,
-    (path, view): (u32, u32),
+    DimensionKey {
+        path,
+        view,
+        dialect,
+    }: DimensionKey,
     dimension: &Dimension,
     base: Base,
     errors: &mut Vec<CompileError>,
@@ -170,11 +154,11 @@ fn write_dimension(
             any: atom(Mode::Any),
             all: atom(Mode::All),
             maybe: atom(Mode::Maybe),
-            class: U32::new(class(&test.op, view)),
+            class: class(&test.op, view),
         });
     }
     let numbered = || dimension.tests.iter().zip(first_test as u32..);
-    let patterns = patterns(dimension);
+    let patterns = patterns_of(dimension);
     let owners: Vec<(u32, &LoweredTest)> = numbered()
         .map(|(test, index)| (index, test))
         .filter(|(_, test)| pattern(&test.op).is_some())
@@ -184,9 +168,9 @@ fn write_dimension(
     for (test, index) in numbered() {
         match &test.op {
             // Built together, below.
-            Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) => {}
-            Op::Equals(Scalar::Number(text)) if matches!(view, VIEW_COUNT | VIEW_CALLS) => {
-                push_simple(writer, TEST_NUMBER_EQUAL, 0, text, test, index);
+            Op::Part(..) | Op::Matches(_) => {}
+            Op::Equals(Scalar::Number(text)) if view.is_of_the_call() => {
+                push_simple(writer, SimpleKind::NumberEqual, 0, text, test, index);
             }
             Op::Equals(scalar) => add_scalar(&mut literals, scalar, index),
             Op::In(items) => items
@@ -222,7 +206,8 @@ fn write_dimension(
     }
     let record = format::Dimension {
         path: U32::new(path),
-        view: U32::new(view),
+        view,
+        dialect,
         matchers: since(&writer.matchers, first_matcher),
         literals: U32::new(literals),
         simple: since(&writer.simple_tests, first_simple),
@@ -243,7 +228,7 @@ fn pattern_error(policy: &Policy, group: &Group, op: Option<&Op>, message: &str)
     }
     let written = match op {
         Some(Op::Matches(pattern)) => pattern.written.clone(),
-        Some(Op::Contains(text) | Op::StartsWith(text)) => text.clone(),
+        Some(Op::Part(_, text)) => text.clone(),
         _ => group.pattern.clone(),
     };
     let rules = policy.rules.iter().flat_map(|set| &set.rules);
@@ -259,34 +244,34 @@ fn pattern_error(policy: &Policy, group: &Group, op: Option<&Op>, message: &str)
 
 fn add_scalar(literals: &mut LiteralSetBuilder, scalar: &Scalar, test: u32) {
     match scalar {
-        Scalar::Str(text) => literals.add_value(LITERAL_STRING, text, test),
+        Scalar::Str(text) => literals.add_value(LiteralKind::String, text, test),
         Scalar::Number(text) => {
             let mut number = String::new();
             // A number whose exponent does not fit equals nothing that can be read.
             if canonical_number(text, &mut number) {
-                literals.add_value(LITERAL_NUMBER, number, test);
+                literals.add_value(LiteralKind::Number, number, test);
             }
         }
-        Scalar::Bool(value) => literals.add_value(LITERAL_BOOL, value.to_string(), test),
-        Scalar::Null => literals.add_value(LITERAL_NULL, "null", test),
+        Scalar::Bool(value) => literals.add_value(LiteralKind::Bool, value.to_string(), test),
+        Scalar::Null => literals.add_value(LiteralKind::Null, "null", test),
     }
 }
 
-fn add_item(literals: &mut LiteralSetBuilder, item: &ListItem, view: u32, test: u32) {
+fn add_item(literals: &mut LiteralSetBuilder, item: &ListItem, view: ViewKind, test: u32) {
     match item {
         ListItem::Scalar(scalar) => add_scalar(literals, scalar, test),
         // Seen as a domain, an address pattern is its domain.
-        ListItem::AtDomain(domain) if matches!(view, VIEW_HOST | VIEW_DOMAIN) => {
-            literals.add_value(LITERAL_STRING, domain.to_ascii_lowercase(), test);
+        ListItem::AtDomain(domain) if matches!(view, ViewKind::Host | ViewKind::Domain) => {
+            literals.add_value(LiteralKind::String, domain.to_ascii_lowercase(), test);
         }
         // The empty domain finds every pattern, for values that cannot be evaluated.
         ListItem::AtDomain(domain) => {
-            literals.add_value(LITERAL_AT_DOMAIN, domain.to_ascii_lowercase(), test);
-            literals.add_value(LITERAL_AT_DOMAIN, "", test);
+            literals.add_value(LiteralKind::AtDomain, domain.to_ascii_lowercase(), test);
+            literals.add_value(LiteralKind::AtDomain, "", test);
         }
         ListItem::Below(domain) => {
-            literals.add_value(LITERAL_BELOW, domain.to_ascii_lowercase(), test);
-            literals.add_value(LITERAL_BELOW, "", test);
+            literals.add_value(LiteralKind::Below, domain.to_ascii_lowercase(), test);
+            literals.add_value(LiteralKind::Below, "", test);
         }
     }
 }
@@ -295,22 +280,22 @@ fn write_simple(writer: &mut Writer, op: &Op, test: &LoweredTest, index: u32) {
     match op {
         Op::Compare(compare, text) => {
             let kind = match compare {
-                Compare::Less => TEST_LESS,
-                Compare::LessEqual => TEST_LESS_EQUAL,
-                Compare::Greater => TEST_GREATER,
-                Compare::GreaterEqual => TEST_GREATER_EQUAL,
+                Compare::Less => SimpleKind::Less,
+                Compare::LessEqual => SimpleKind::LessEqual,
+                Compare::Greater => SimpleKind::Greater,
+                Compare::GreaterEqual => SimpleKind::GreaterEqual,
             };
             push_simple(writer, kind, 0, text, test, index);
         }
-        Op::Exists => push_simple(writer, TEST_EXISTS, 0, "", test, index),
+        Op::Exists => push_simple(writer, SimpleKind::Exists, 0, "", test, index),
         Op::Type(name) => {
             let operand = match name {
-                TypeName::String => 0,
-                TypeName::Number => 1,
-                TypeName::Bool => 2,
-                TypeName::Null => 3,
+                TypeName::String => JsonType::String,
+                TypeName::Number => JsonType::Number,
+                TypeName::Bool => JsonType::Bool,
+                TypeName::Null => JsonType::Null,
             };
-            push_simple(writer, TEST_TYPE, operand, "", test, index);
+            push_simple(writer, SimpleKind::Type, operand as u32, "", test, index);
         }
         Op::Within(prefixes) => {
             let mut items = vec![prefixes.len() as u32];
@@ -319,36 +304,43 @@ fn write_simple(writer: &mut Writer, op: &Op, test: &LoweredTest, index: u32) {
                 items.extend([stored.start.get(), stored.length.get()]);
             }
             let list: Range = writer.list(items);
-            push_simple(writer, TEST_WITHIN, list.start.get(), "", test, index);
+            push_simple(
+                writer,
+                SimpleKind::Within,
+                list.start.get(),
+                "",
+                test,
+                index,
+            );
         }
         Op::Provenance(labels) => {
             let bit = |label: &Option<Label>| match label {
-                Some(Label::Trusted) => 1,
-                Some(Label::Observed) => 2,
-                Some(Label::Untrusted) => 4,
-                None => 8,
+                Some(Label::Trusted) => PROVENANCE_TRUSTED,
+                Some(Label::Observed) => PROVENANCE_OBSERVED,
+                Some(Label::Untrusted) => PROVENANCE_UNTRUSTED,
+                None => PROVENANCE_UNPROVEN,
             };
             let operand = labels.iter().map(bit).fold(0, |set, bit| set | bit);
-            push_simple(writer, TEST_PROVENANCE, operand, "", test, index);
+            push_simple(writer, SimpleKind::Provenance, operand, "", test, index);
         }
         Op::CarriesUntrusted => {
-            push_simple(writer, TEST_CARRIES_UNTRUSTED, 0, "", test, index);
+            push_simple(writer, SimpleKind::CarriesUntrusted, 0, "", test, index);
         }
         // Handled by the caller.
-        Op::Equals(_) | Op::In(_) | Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) => {}
+        Op::Equals(_) | Op::In(_) | Op::Part(..) | Op::Matches(_) => {}
     }
 }
 
 fn push_simple(
     writer: &mut Writer,
-    kind: u32,
+    kind: SimpleKind,
     operand: u32,
     text: &str,
     test: &LoweredTest,
     index: u32,
 ) {
     let record = SimpleTest {
-        kind: U32::new(kind),
+        kind,
         operand: U32::new(operand),
         text: writer.text(text),
         window_ms: U64::new(test.window_ms),

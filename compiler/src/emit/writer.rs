@@ -42,6 +42,14 @@ pub(super) struct Writer {
 }
 
 impl Writer {
+    /// Nothing yet but the automata.
+    pub fn new(automata: Automata) -> Self {
+        Self {
+            automata,
+            ..Self::default()
+        }
+    }
+
     /// Stores a string once.
     pub fn text(&mut self, text: &str) -> Str {
         Self::intern(&mut self.strings, &mut self.interned, text)

@@ -4,22 +4,19 @@ use super::formula::Literal;
 use super::{CompileError, Mode, PathTable};
 use crate::policy::{Op, Quantifier, Rule, Scalar, Subject, Test, ToolGlob, View};
 use bouncer_plan::Verdict;
-use bouncer_plan::format::{
-    GLOB_EXACT, GLOB_NATIVE, GLOB_STAR, MAX_WINDOWED_CALLS, NONE, VIEW_CALLS, VIEW_COUNT,
-    VIEW_DOMAIN, VIEW_HOST, VIEW_PROVENANCE, VIEW_SQL_TABLE, VIEW_SQL_VERB, VIEW_VALUE,
-};
+use bouncer_plan::format::{GlobKind, MAX_WINDOWED_CALLS, NONE, QuantKind, SqlDialect, ViewKind};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Rules that share one tool pattern.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Group {
     /// The pattern.
     pub pattern: String,
-    /// A `GLOB_` constant of the plan format.
-    pub kind: u32,
-    /// By path number and view.
-    pub dimensions: BTreeMap<(u32, u32), Dimension>,
+    /// How it is read.
+    pub kind: GlobKind,
+    /// What is tested of which path.
+    pub dimensions: BTreeMap<DimensionKey, Dimension>,
     /// The atoms, in the order of first use.
     pub atoms: Vec<Atom>,
     /// The quantified atoms.
@@ -31,6 +28,17 @@ pub struct Group {
     /// By hash: the tests that were lowered already, as indices into their dimensions.
     /// Only looked up, never iterated.
     known: HashMap<u64, Vec<usize>>,
+}
+
+/// Which path a dimension is about, and as what it sees it. Sorted as the plan is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DimensionKey {
+    /// The path's number; [`NONE`] for `calls(this)`.
+    pub path: u32,
+    /// The view.
+    pub view: ViewKind,
+    /// The SQL of a query.
+    pub dialect: SqlDialect,
 }
 
 /// What a group tests of one path through one view.
@@ -67,8 +75,8 @@ pub struct Atom {
 pub struct Quant {
     /// The path.
     pub path: u32,
-    /// All leaves, not any.
-    pub all: bool,
+    /// Of how many leaves.
+    pub kind: QuantKind,
     /// The atom.
     pub atom: u32,
 }
@@ -85,7 +93,7 @@ pub struct Row {
 /// Collects groups.
 pub(super) struct GroupBuilder<'t> {
     paths: &'t PathTable,
-    groups: BTreeMap<(u32, String), Group>,
+    groups: BTreeMap<(GlobKind, String), Group>,
 }
 
 impl<'t> GroupBuilder<'t> {
@@ -104,18 +112,14 @@ impl<'t> GroupBuilder<'t> {
         rows: &[Vec<Literal<'_>>],
     ) -> Vec<CompileError> {
         let mut errors = Vec::new();
-        let mut patterns: Vec<(u32, &str)> = rule.tools.iter().map(classify).collect();
+        let mut patterns: Vec<(GlobKind, &str)> = rule.tools.iter().map(classify).collect();
         patterns.sort_unstable();
         patterns.dedup();
         for (kind, pattern) in patterns {
             let group = self
                 .groups
                 .entry((kind, pattern.to_owned()))
-                .or_insert_with(|| Group {
-                    pattern: pattern.to_owned(),
-                    kind,
-                    ..Group::default()
-                });
+                .or_insert_with(|| Group::new(kind, pattern));
             errors.clear();
             for row in rows {
                 if let Err(error) = group.add_row(self.paths, index, rule.action, row) {
@@ -132,26 +136,39 @@ impl<'t> GroupBuilder<'t> {
         let groups: Vec<Group> = self.groups.into_values().collect();
         let exact = groups
             .iter()
-            .take_while(|group| group.kind == GLOB_EXACT)
+            .take_while(|group| group.kind == GlobKind::Exact)
             .count();
         (groups, exact)
     }
 }
 
 /// The kind of a pattern: what is not special in it is not looked for.
-fn classify(glob: &ToolGlob) -> (u32, &str) {
+fn classify(glob: &ToolGlob) -> (GlobKind, &str) {
     let pattern = glob.pattern.as_str();
     let kind = if glob.native && pattern.contains(['?', '[']) {
-        GLOB_NATIVE
+        GlobKind::Native
     } else if pattern.contains('*') {
-        GLOB_STAR
+        GlobKind::Star
     } else {
-        GLOB_EXACT
+        GlobKind::Exact
     };
     (kind, pattern)
 }
 
 impl Group {
+    fn new(kind: GlobKind, pattern: &str) -> Self {
+        Self {
+            pattern: pattern.to_owned(),
+            kind,
+            dimensions: BTreeMap::new(),
+            atoms: Vec::new(),
+            quants: Vec::new(),
+            rows: Vec::new(),
+            call_history: 0,
+            known: HashMap::new(),
+        }
+    }
+
     fn add_row(
         &mut self,
         paths: &PathTable,
@@ -192,7 +209,7 @@ impl Group {
     /// The atom that a test raises in a mode, made if it is new.
     fn atom(&mut self, paths: &PathTable, test: &Test, mode: Mode) -> Result<u32, CompileError> {
         check(test)?;
-        let (path, view, window_ms) = place(paths, &test.subject);
+        let (key, window_ms) = place(paths, &test.subject);
         if let Subject::Calls { window_ms: Some(_) } = test.subject {
             self.call_history = self.call_history.max(history(test)?);
         }
@@ -203,9 +220,9 @@ impl Group {
         } else {
             test.quantifier
         };
-        let dimension = self.dimensions.entry((path, view)).or_default();
+        let dimension = self.dimensions.entry(key).or_default();
         let mut hasher = DefaultHasher::new();
-        (path, view, &test.op, quantifier, window_ms).hash(&mut hasher);
+        (key, &test.op, quantifier, window_ms).hash(&mut hasher);
         let alike = self.known.entry(hasher.finish()).or_default();
         let known = alike.iter().copied().find(|index| {
             dimension.tests.get(*index).is_some_and(|known| {
@@ -244,30 +261,44 @@ impl Group {
         }
         self.atoms.push(Atom::default());
         self.quants.push(Quant {
-            path,
-            all: quantifier == Quantifier::All,
+            path: key.path,
+            kind: match quantifier {
+                Quantifier::All => QuantKind::All,
+                Quantifier::Pick | Quantifier::Any => QuantKind::Any,
+            },
             atom: fresh,
         });
         Ok(fresh)
     }
 }
 
-/// The path number, view and window of a subject.
-fn place(paths: &PathTable, subject: &Subject) -> (u32, u32, u64) {
+/// The dimension of a subject, and its window.
+fn place(paths: &PathTable, subject: &Subject) -> (DimensionKey, u64) {
+    let whole = |path, view| DimensionKey {
+        path,
+        view,
+        dialect: SqlDialect::Generic,
+    };
     match subject {
         Subject::Arg(path, view) => {
-            let view = match view {
-                View::Value => VIEW_VALUE,
-                View::Host => VIEW_HOST,
-                View::Domain => VIEW_DOMAIN,
-                View::SqlVerb(dialect) => VIEW_SQL_VERB + *dialect as u32,
-                View::SqlTable(dialect) => VIEW_SQL_TABLE + *dialect as u32,
+            let (view, dialect) = match view {
+                View::Value => (ViewKind::Value, SqlDialect::Generic),
+                View::Host => (ViewKind::Host, SqlDialect::Generic),
+                View::Domain => (ViewKind::Domain, SqlDialect::Generic),
+                View::SqlVerb(dialect) => (ViewKind::SqlVerb, *dialect),
+                View::SqlTable(dialect) => (ViewKind::SqlTable, *dialect),
             };
-            (paths.id(path), view, 0)
+            let path = paths.id(path);
+            let key = DimensionKey {
+                path,
+                view,
+                dialect,
+            };
+            (key, 0)
         }
-        Subject::Count(path) => (paths.id(path), VIEW_COUNT, 0),
-        Subject::Provenance(path) => (paths.id(path), VIEW_PROVENANCE, 0),
-        Subject::Calls { window_ms } => (NONE, VIEW_CALLS, window_ms.unwrap_or(0)),
+        Subject::Count(path) => (whole(paths.id(path), ViewKind::Count), 0),
+        Subject::Provenance(path) => (whole(paths.id(path), ViewKind::Provenance), 0),
+        Subject::Calls { window_ms } => (whole(NONE, ViewKind::Calls), window_ms.unwrap_or(0)),
     }
 }
 
@@ -280,7 +311,7 @@ fn check(test: &Test) -> Result<(), CompileError> {
         }
         Subject::Arg(..) => matches!(
             test.op,
-            Op::Equals(_) | Op::In(_) | Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_)
+            Op::Equals(_) | Op::In(_) | Op::Part(..) | Op::Matches(_)
         ),
         Subject::Count(_) | Subject::Calls { .. } => number(&test.op),
         Subject::Provenance(_) => matches!(test.op, Op::Provenance(_) | Op::CarriesUntrusted),

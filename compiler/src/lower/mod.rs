@@ -10,11 +10,13 @@ mod class;
 mod formula;
 mod groups;
 mod paths;
+mod patterns;
 
 pub use class::class;
 pub use formula::{Literal, rows};
-pub use groups::{Atom, Dimension, Group, LoweredTest, Quant, Row};
+pub use groups::{Atom, Dimension, DimensionKey, Group, LoweredTest, Quant, Row};
 pub use paths::{PathTable, Step, display as paths_display, steps};
+pub(crate) use patterns::{pattern, pattern_lists, patterns_of, sorted_contracts};
 
 use crate::policy::{Policy, Pos};
 use std::fmt;

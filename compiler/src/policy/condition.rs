@@ -2,8 +2,9 @@
 //! Rust syntax, every test has a position. `!=`, `notRegex`, `not in` are
 //! [`Cond::Not`] around the positive test.
 
-use super::Pos;
+use super::{Part, Pos};
 use bouncer_plan::Label;
+pub use bouncer_plan::SqlDialect;
 
 /// A boolean formula over tests.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,19 +81,6 @@ pub enum View {
     SqlTable(SqlDialect),
 }
 
-/// The dialect a query is read in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum SqlDialect {
-    /// `sql(x)`: the parser's generic dialect.
-    Generic,
-    /// `sql(x, postgres)`.
-    Postgres,
-    /// `sql(x, sqlite)`.
-    Sqlite,
-    /// `sql(x, mysql)`.
-    Mysql,
-}
-
 /// An argument path, without the leading `args`. An empty path is the whole object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Path(pub Vec<Segment>);
@@ -117,10 +105,8 @@ pub enum Op {
     Equals(Scalar),
     /// Equal to one of the items, or matched by an item that is a pattern.
     In(Vec<ListItem>),
-    /// The text contains this.
-    Contains(String),
-    /// The text starts with this.
-    StartsWith(String),
+    /// The text holds this there.
+    Part(Part, String),
     /// The regex finds a match in the text.
     Matches(Pattern),
     /// The path lies within one of these prefixes.

@@ -8,6 +8,7 @@
 
 mod condition;
 mod contract;
+mod part;
 mod written;
 
 pub use condition::{
@@ -19,6 +20,7 @@ pub use contract::{
     TrustedDestination, TrustedForm, WriteParam,
 };
 
+pub use part::Part;
 pub use written::{Written, WrittenFile};
 
 use bouncer_engine::tools::Heuristics;

@@ -3,6 +3,7 @@
 use super::node::{Node, Value};
 use super::suggest::nearest;
 use crate::diagnostic::quote;
+use crate::policy::Part;
 
 /// A policy dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,10 +84,11 @@ pub(crate) const NATIVE_TESTS: &[&str] = &[
     "regex",
     "notRegex",
     "equals",
-    "contains",
+    Part::Anywhere.name(),
     "in",
     "within",
-    "starts_with",
+    Part::Start.name(),
+    Part::End.name(),
     "exists",
     "type",
     "gt",

@@ -9,7 +9,7 @@ use super::path;
 use super::patterns;
 use crate::diagnostic::{Code, Diagnostic, Span, plain, quote};
 use crate::policy::{
-    Compare, Cond, Op, Path, Quantifier, Scalar, Segment, Subject, Test, TypeName, View,
+    Compare, Cond, Op, Part, Path, Quantifier, Scalar, Segment, Subject, Test, TypeName, View,
 };
 
 const TYPES: &[(&str, TypeName)] = &[
@@ -135,6 +135,13 @@ fn one(
     node: &Node,
     what: &str,
 ) -> Option<(Op, bool)> {
+    if let Some(part) = Part::named(key) {
+        let text = cx.text(node, what)?.to_owned();
+        if text.is_empty() {
+            always_true(cx, node, what);
+        }
+        return Some((Op::Part(part, text), false));
+    }
     let op = match key {
         "regex" | "notRegex" => {
             let text = cx.text(node, what)?;
@@ -144,17 +151,6 @@ fn one(
             Op::Matches(patterns::search(cx, text, node.span, what)?)
         }
         "equals" => Op::Equals(equals(cx, node, what)?),
-        "contains" | "starts_with" => {
-            let text = cx.text(node, what)?.to_owned();
-            if text.is_empty() {
-                always_true(cx, node, what);
-            }
-            if key == "contains" {
-                Op::Contains(text)
-            } else {
-                Op::StartsWith(text)
-            }
-        }
         "in" => Op::In(one_of(cx, lists, node, what)?),
         "within" => Op::Within(within(cx, node, what)?),
         "exists" => {

@@ -1,6 +1,9 @@
-//! Reads one policy file: YAML with positions, the three dialects, all mistakes in
-//! one pass. Knows one file at a time; how files combine is `resolve`'s business.
+//! Reads policy files: YAML with positions, the three dialects, all mistakes in one pass.
+//! Knows one file at a time, but for which built-in files the others choose; how files
+//! combine is `resolve`'s business.
 
+mod agreed;
+mod chosen;
 mod contract;
 mod contracts;
 mod decode;
@@ -19,18 +22,47 @@ mod servers;
 mod suggest;
 mod yaml;
 
+pub(crate) use agreed::agreed;
 pub(crate) use contract::Entry;
 pub use document::{Document, Item};
 pub(crate) use rules::{Defaults, check_glob};
 pub use suggest::nearest;
 
 use crate::diagnostic::{Code, Diagnostic, Sink, SourceMap, Span};
+use crate::packs::Builtin;
 use crate::policy::{Assertion, ListItem, Rule, Server};
 use bouncer_engine::tools::Heuristics;
 use decode::Cx;
 use dialect::Dialect;
 use node::{Node, Value};
 use std::collections::BTreeMap;
+
+/// A policy file that the user named.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// Its name in messages, as the user wrote it.
+    pub name: &'a str,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// What stands below the user's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Use the built-in packs (those that the files choose, or all).
+    pub packs: bool,
+    /// Use the heuristics, unless a file switches them off.
+    pub heuristics: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            packs: true,
+            heuristics: true,
+        }
+    }
+}
 
 /// What one file says.
 #[derive(Debug, Default)]
@@ -74,9 +106,63 @@ pub(crate) struct Pack {
     pub assertions: Vec<Assertion>,
 }
 
+/// What was read, and what is wrong with it.
+pub(crate) struct ReadFiles {
+    /// The texts that positions point into: the user's files first.
+    pub sources: SourceMap,
+    /// The mistakes so far.
+    pub sink: Sink,
+    /// The user's files.
+    pub files: Vec<File>,
+    /// The packs in force.
+    pub packs: Vec<Pack>,
+    /// The heuristics, unless they are off.
+    pub heuristics: Option<Heuristics>,
+}
+
+/// Reads the user's files, then the built-in ones that they choose.
+pub(crate) fn read(
+    inputs: &[Input<'_>],
+    options: &Options,
+    builtin: &[Builtin],
+    heuristics: Option<Builtin>,
+) -> ReadFiles {
+    let mut sources = SourceMap::default();
+    let mut sink = Sink::default();
+    for input in inputs {
+        sources.add(input.name, input.text);
+    }
+    let files: Vec<File> = (0u32..)
+        .zip(inputs)
+        .map(|(index, _)| user_file(index, &sources, &mut sink))
+        .collect();
+    let chosen = if options.packs {
+        chosen::packs(&files, builtin, &mut sink)
+    } else {
+        Vec::new()
+    };
+    let mut packs: Vec<Pack> = Vec::new();
+    for pack in chosen {
+        let index = sources.add(format!("pack:{}", pack.name), pack.text);
+        packs.push(pack_file(index, &sources, &mut sink));
+    }
+    let wanted = chosen::heuristics(&files, &mut sink) && options.heuristics;
+    let heuristics = heuristics.filter(|_| wanted).map(|file| {
+        let index = sources.add(format!("pack:{}", file.name), file.text);
+        heuristics_file(index, &sources, &mut sink)
+    });
+    ReadFiles {
+        sources,
+        sink,
+        files,
+        packs,
+        heuristics,
+    }
+}
+
 /// Reads a file that the user named. What can be read is returned even after mistakes;
 /// whether there were any, the sink knows.
-pub(crate) fn user_file(file: u32, sources: &SourceMap, sink: &mut Sink) -> File {
+fn user_file(file: u32, sources: &SourceMap, sink: &mut Sink) -> File {
     let Some(root) = tree(file, sources, sink) else {
         return File::default();
     };
@@ -96,7 +182,7 @@ pub(crate) fn user_file(file: u32, sources: &SourceMap, sink: &mut Sink) -> File
 }
 
 /// Reads a built-in pack.
-pub(crate) fn pack_file(file: u32, sources: &SourceMap, sink: &mut Sink) -> Pack {
+fn pack_file(file: u32, sources: &SourceMap, sink: &mut Sink) -> Pack {
     native_tree(file, sources, sink, native::read_pack)
 }
 

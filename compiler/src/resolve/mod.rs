@@ -9,40 +9,12 @@ mod options;
 mod tests;
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Sink, SourceMap, Span, quote};
-use crate::packs::{self, Builtin};
-use crate::policy::{Fallback, Policy, RuleSet, Written, WrittenFile};
-use crate::read::{self, File};
+use crate::policy::{Fallback, Policy, RuleSet, Written};
+use crate::read::{self, File, ReadFiles};
 use bouncer_plan::Verdict;
 use std::collections::HashMap;
 
-/// A policy file that the user named.
-#[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
-    /// Its name in messages, as the user wrote it.
-    pub name: &'a str,
-    /// Its text.
-    pub text: &'a str,
-}
-
-/// What stands below the user's files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Use the built-in packs (those that the files choose, or all).
-    pub packs: bool,
-    /// Use the heuristics, unless a file switches them off.
-    pub heuristics: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            packs: true,
-            heuristics: true,
-        }
-    }
-}
-
-/// What [`load`] gives.
+/// What [`load`](crate::load) gives.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The policy.
@@ -51,47 +23,18 @@ pub struct Loaded {
     pub warnings: Diagnostics,
 }
 
-/// Reads the files and layers them over the packs and heuristics.
+/// Layers the files over the packs and heuristics.
 ///
 /// # Errors
 /// All mistakes of all files, and the warnings, sorted by file and place.
-///
-/// Takes time and memory linear in the texts, for any text: a file has at most 8 MiB.
-pub fn load(inputs: &[Input<'_>], options: &Options) -> Result<Loaded, Diagnostics> {
-    load_with(inputs, options, packs::all(), packs::heuristics())
-}
-
-/// As [`load`], with other packs.
-pub(crate) fn load_with(
-    inputs: &[Input<'_>],
-    options: &Options,
-    builtin: &[Builtin],
-    heuristics: Option<Builtin>,
-) -> Result<Loaded, Diagnostics> {
-    let mut sources = SourceMap::default();
-    let mut sink = Sink::default();
-    for input in inputs {
-        sources.add(input.name, input.text);
-    }
-    let mut files: Vec<File> = (0u32..)
-        .zip(inputs)
-        .map(|(index, _)| read::user_file(index, &sources, &mut sink))
-        .collect();
-    let chosen = if options.packs {
-        options::packs(&files, builtin, &mut sink)
-    } else {
-        Vec::new()
-    };
-    let mut packs: Vec<read::Pack> = Vec::new();
-    for pack in chosen {
-        let index = sources.add(format!("pack:{}", pack.name), pack.text);
-        packs.push(read::pack_file(index, &sources, &mut sink));
-    }
-    let wanted = options::heuristics(&files, &mut sink) && options.heuristics;
-    let heuristics = heuristics.filter(|_| wanted).map(|file| {
-        let index = sources.add(format!("pack:{}", file.name), file.text);
-        read::heuristics_file(index, &sources, &mut sink)
-    });
+pub(crate) fn resolve(read: ReadFiles, written: Written) -> Result<Loaded, Diagnostics> {
+    let ReadFiles {
+        sources,
+        mut sink,
+        mut files,
+        mut packs,
+        heuristics,
+    } = read;
     let assertions = |files: &mut Vec<File>, packs: &mut Vec<read::Pack>| {
         let of_files = files.iter_mut().map(|f| std::mem::take(&mut f.assertions));
         let mut all: Vec<_> = of_files.flatten().collect();
@@ -115,17 +58,7 @@ pub(crate) fn load_with(
         audit_path: options::audit(&files, &mut sink),
         approval_path,
         approval_timeout_ms,
-        written: Some(Written {
-            packs: options.packs,
-            heuristics: options.heuristics,
-            files: inputs
-                .iter()
-                .map(|input| WrittenFile {
-                    name: input.name.to_owned(),
-                    text: input.text.to_owned(),
-                })
-                .collect(),
-        }),
+        written: Some(written),
         lists: files.into_iter().rev().flat_map(|f| f.lists).collect(),
     };
     let failed = sink.errors() > 0;
@@ -139,22 +72,13 @@ pub(crate) fn load_with(
     })
 }
 
-/// The built-in heuristics, whether or not a policy uses them.
-#[must_use]
-pub fn builtin_heuristics() -> Option<bouncer_engine::tools::Heuristics> {
-    let file = packs::heuristics()?;
-    let (mut sources, mut sink) = (SourceMap::default(), Sink::default());
-    let index = sources.add(file.name, file.text);
-    Some(read::heuristics_file(index, &sources, &mut sink))
-}
-
 /// The rules of all files in order, and the defaults that they agree on.
 fn rules(files: &mut [File], sources: &SourceMap, sink: &mut Sink) -> Option<RuleSet> {
     let opinion = files
         .iter()
         .any(|f| f.rules.is_some() || f.defaults.is_some());
     let mut default = |key: &str, built_in: Verdict, get: fn(&File) -> Option<(Verdict, Span)>| {
-        let said = options::agreed(files.iter().filter_map(get), key, sink);
+        let said = read::agreed(files.iter().filter_map(get), key, sink);
         said.map_or(
             Fallback {
                 action: built_in,

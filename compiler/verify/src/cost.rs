@@ -5,7 +5,7 @@ use super::{Kind, ListedTool, Place, ToolCost, tool_cost};
 use bouncer_compiler::build::{PatternCost, pattern_cost};
 use bouncer_compiler::diagnostic::{Code, quote};
 use bouncer_compiler::policy::{Cond, Op, Pos};
-use bouncer_plan::format::AUTOMATON_NFA;
+use bouncer_plan::format::AutomatonKind;
 use std::collections::BTreeMap;
 
 /// Bytes of automata of one policy that are worth a word.
@@ -65,7 +65,7 @@ impl Analysis<'_> {
                     .automata
                     .iter()
                     .any(|other| other.fallback.get() as usize == index);
-                automaton.kind.get() == AUTOMATON_NFA && !stands_in
+                automaton.kind == AutomatonKind::Nfa && !stands_in
             });
         let size = tables.automata_bytes.len();
         if !simulated && size < MUCH {

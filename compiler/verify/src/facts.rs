@@ -5,9 +5,7 @@
 use bouncer_compiler::lower::class;
 use bouncer_compiler::lower::{Mode, Step, steps};
 use bouncer_compiler::policy::{Op, Path, Quantifier, SqlDialect, Subject, Test, View};
-use bouncer_plan::format::{
-    TEST_CLASS_EQUALITY, TEST_CLASS_TEXT, VIEW_CALLS, VIEW_COUNT, VIEW_VALUE,
-};
+use bouncer_plan::format::{TestClass, ViewKind};
 use std::collections::HashMap;
 
 /// What a question looks at.
@@ -34,14 +32,6 @@ pub(super) enum Look {
     Calls(u64),
 }
 
-/// How leaves that are no text are treated; as in the plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
-    Own,
-    Text,
-    Equality,
-}
-
 /// One question.
 #[derive(Clone, Debug)]
 pub(super) struct Fact {
@@ -49,7 +39,7 @@ pub(super) struct Fact {
     pub path: u32,
     pub look: Look,
     pub op: Op,
-    pub class: Class,
+    pub class: TestClass,
 }
 
 /// Number of a [`Fact`].
@@ -119,7 +109,7 @@ impl Facts {
             path,
             look,
             op,
-            class: Class::Own,
+            class: TestClass::Own,
         })
     }
 
@@ -150,29 +140,27 @@ impl Facts {
                     View::SqlVerb(dialect) => Look::SqlVerb(*dialect),
                     View::SqlTable(dialect) => Look::SqlTable(*dialect),
                 };
-                (self.path_id(path), look, VIEW_VALUE)
+                (self.path_id(path), look, ViewKind::Value)
             }
-            Subject::Count(path) => (self.path_id(path), Look::Count, VIEW_COUNT),
+            Subject::Count(path) => (self.path_id(path), Look::Count, ViewKind::Count),
             Subject::Provenance(path) => {
                 let look = match test.op {
                     Op::CarriesUntrusted => Look::Carries,
                     _ => Look::Provenance,
                 };
-                (self.path_id(path), look, VIEW_VALUE)
+                (self.path_id(path), look, ViewKind::Value)
             }
-            Subject::Calls { window_ms } => {
-                (u32::MAX, Look::Calls(window_ms.unwrap_or(0)), VIEW_CALLS)
-            }
+            Subject::Calls { window_ms } => (
+                u32::MAX,
+                Look::Calls(window_ms.unwrap_or(0)),
+                ViewKind::Calls,
+            ),
         };
         let fact = self.number(Fact {
             path,
             look,
             op: test.op.clone(),
-            class: match class(&test.op, view) {
-                TEST_CLASS_TEXT => Class::Text,
-                TEST_CLASS_EQUALITY => Class::Equality,
-                _ => Class::Own,
-            },
+            class: class(&test.op, view),
         });
         let atom = match (look, test.quantifier) {
             (Look::Count, _) => Atom::Count(fact, mode),

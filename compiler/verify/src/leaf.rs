@@ -4,10 +4,11 @@
 //! Knows nothing of searching. That it agrees with the gate is tested by replaying.
 
 use super::automaton::Table;
-use super::facts::{Class, Fact, Look};
+use super::facts::{Fact, Look};
 use bouncer_compiler::lower::Mode;
 use bouncer_compiler::policy::{Compare, ListItem, Op, Scalar, TypeName};
 use bouncer_plan::Label;
+use bouncer_plan::format::TestClass;
 use bouncer_plan::literals::canonical_number;
 use bouncer_reader::address;
 use bouncer_reader::number;
@@ -283,16 +284,16 @@ fn holds(compare: Compare, order: Ordering) -> bool {
 }
 
 /// Turns the forms in which a test held into an outcome.
-fn finish(bits: u8, mask: u8, is_text: bool, through: bool, class: Class) -> Outcome {
+fn finish(bits: u8, mask: u8, is_text: bool, through: bool, class: TestClass) -> Outcome {
     let touched = bits != 0;
-    let unfit = through || (!is_text && class == Class::Text);
+    let unfit = through || (!is_text && class == TestClass::Text);
     Outcome {
         plain: bits & 1 != 0 && !through,
         any: touched,
         all: touched && bits & mask == mask,
         maybe: (touched && !unfit)
             || ((through || !is_text)
-                && (class == Class::Text || (through && class == Class::Equality))),
+                && (class == TestClass::Text || (through && class == TestClass::Equality))),
     }
 }
 
@@ -350,8 +351,7 @@ fn value(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option<Outcome> {
 fn in_text(fact: &Fact, form: &str, bit: u8, table: Option<&Table>) -> Option<u8> {
     let when = |holds: bool| if holds { bit } else { 0 };
     Some(match &fact.op {
-        Op::Contains(part) => when(form.contains(part.as_str())),
-        Op::StartsWith(part) => when(form.starts_with(part.as_str())),
+        Op::Part(part, text) => when(part.holds(form, text)),
         Op::Matches(_) => when(table?.matches(form)?),
         Op::Equals(scalar) => same_text(scalar, form, bit),
         Op::In(items) => {

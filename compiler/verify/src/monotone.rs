@@ -320,8 +320,8 @@ impl<'t, 'm> Lines<'t, 'm> {
 fn answers_within(a: &Fact, b: &Fact) -> bool {
     let compared = |a: &str, b: &str| number::compare(a, b);
     match (&a.op, &b.op) {
-        (Op::Contains(a), Op::Contains(b)) => a.contains(b.as_str()),
-        (Op::StartsWith(a), Op::StartsWith(b)) => a.starts_with(b.as_str()),
+        // What stands in a part stands where the part does.
+        (Op::Part(how, a), Op::Part(other, b)) if how == other => how.holds(a, b),
         (Op::Within(a), Op::Within(b)) => has_all(b.iter(), a.iter()),
         (Op::Provenance(a), Op::Provenance(b)) => has_all(b.iter(), a.iter()),
         (Op::Compare(how, a), Op::Compare(other, b)) if how == other => match how {

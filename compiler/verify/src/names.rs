@@ -4,7 +4,7 @@ use super::ListedTool;
 use super::theory::{Answer, Theory};
 use super::words::{self, Constraint, End};
 use bouncer_compiler::policy::{Policy, ToolGlob};
-use bouncer_plan::format::{GLOB_EXACT, GLOB_NATIVE, GLOB_STAR};
+use bouncer_plan::format::GlobKind;
 use bouncer_plan::glob;
 use regex_syntax::escape;
 use std::collections::{BTreeSet, HashMap};
@@ -53,18 +53,18 @@ impl Tool {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Glob {
     pub pattern: String,
-    pub kind: u32,
+    pub kind: GlobKind,
 }
 
 impl Glob {
     pub fn of(glob: &ToolGlob) -> Self {
         let pattern = glob.pattern.clone();
         let kind = if glob.native && pattern.contains(['?', '[']) {
-            GLOB_NATIVE
+            GlobKind::Native
         } else if pattern.contains('*') {
-            GLOB_STAR
+            GlobKind::Star
         } else {
-            GLOB_EXACT
+            GlobKind::Exact
         };
         Self { pattern, kind }
     }
@@ -73,12 +73,12 @@ impl Glob {
     pub fn everything() -> Self {
         Self {
             pattern: "*".to_owned(),
-            kind: GLOB_STAR,
+            kind: GlobKind::Star,
         }
     }
 
     pub fn is_exact(&self) -> bool {
-        self.kind == GLOB_EXACT
+        self.kind == GlobKind::Exact
     }
 
     pub fn matches(&self, name: &str) -> bool {
@@ -88,7 +88,7 @@ impl Glob {
     /// The same as a pattern over whole texts.
     fn regex(&self) -> String {
         let mut out = String::from(r"(?s)\A(?:");
-        let native = self.kind == GLOB_NATIVE;
+        let native = self.kind == GlobKind::Native;
         let mut rest = self.pattern.as_str();
         while let Some(c) = rest.chars().next() {
             let after = rest.get(c.len_utf8()..).unwrap_or_default();
@@ -221,7 +221,7 @@ impl Names {
     pub fn exactly(&mut self, name: &str) -> u32 {
         self.glob(Glob {
             pattern: name.to_owned(),
-            kind: GLOB_EXACT,
+            kind: GlobKind::Exact,
         })
     }
 

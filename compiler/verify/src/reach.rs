@@ -4,7 +4,7 @@ use super::ListedTool;
 use bouncer_compiler::policy::{
     Cond, Contract, Layer, Path, Policy, Rule, Subject, Test, ToolGlob,
 };
-use bouncer_plan::format::{GLOB_NATIVE, GLOB_STAR};
+use bouncer_plan::format::GlobKind;
 use bouncer_plan::glob;
 use std::collections::HashMap;
 
@@ -72,7 +72,11 @@ pub(super) fn tools<'a>(policy: &'a Policy, listed: &'a [ListedTool]) -> Vec<Too
 
 /// Whether the glob matches the name.
 pub(super) fn matches(tool: &ToolGlob, full: &str) -> bool {
-    let kind = if tool.native { GLOB_NATIVE } else { GLOB_STAR };
+    let kind = if tool.native {
+        GlobKind::Native
+    } else {
+        GlobKind::Star
+    };
     glob::matches(kind, &tool.pattern, full)
 }
 

@@ -17,7 +17,8 @@ use blocks::{
 };
 use bouncer_compiler::diagnostic::{Code, escape, quote};
 use bouncer_compiler::policy::{
-    Contract, ListItem, Op, Path, Pattern, Policy, Pos, Rule, Scalar, Segment, Subject, Test, View,
+    Contract, ListItem, Op, Part, Path, Pattern, Policy, Pos, Rule, Scalar, Segment, Subject, Test,
+    View,
 };
 use bouncer_plan::Verdict;
 use serde_json::json;
@@ -82,23 +83,21 @@ struct Smells<'a> {
 /// What decides whether a text matches.
 enum Matcher<'a> {
     Regex(Box<Probe>),
-    Contains(&'a str),
-    StartsWith(&'a str),
+    Part(Part, &'a str),
 }
 
 impl Matcher<'_> {
     fn matches(&self, text: &str) -> bool {
         match self {
             Self::Regex(probe) => probe.matches(text),
-            Self::Contains(part) => text.contains(part),
-            Self::StartsWith(start) => text.starts_with(start),
+            Self::Part(place, part) => place.holds(text, part),
         }
     }
 
     fn misses(&self, text: &str) -> bool {
         match self {
             Self::Regex(probe) => probe.misses(text),
-            _ => !self.matches(text),
+            Self::Part(..) => !self.matches(text),
         }
     }
 }
@@ -118,21 +117,11 @@ impl Smells<'_> {
         };
         match &test.op {
             Op::Matches(pattern) => self.pattern(&spot, pattern, out),
-            Op::Contains(text) => {
-                texts::literal(text, "contains", &spot, out);
+            Op::Part(part, text) => {
+                texts::literal(text, part.name(), &spot, out);
                 self.written(
                     &spot,
-                    &Matcher::Contains(text),
-                    text,
-                    &[Sample::of(text)],
-                    out,
-                );
-            }
-            Op::StartsWith(text) => {
-                texts::literal(text, "starts_with", &spot, out);
-                self.written(
-                    &spot,
-                    &Matcher::StartsWith(text),
+                    &Matcher::Part(*part, text),
                     text,
                     &[Sample::of(text)],
                     out,

@@ -62,7 +62,7 @@ fn of_tool(
         .map_or_else(|| tool.clone(), |server| format!("{server}__{tool}"));
     let names = |group: &Group| {
         tables.text(&group.pattern).is_ok_and(|pattern| {
-            let kind = group.kind.get();
+            let kind = group.kind;
             pattern == full || glob::matches(kind, pattern, &full)
         })
     };

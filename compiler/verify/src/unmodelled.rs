@@ -8,7 +8,7 @@ use super::names::{Glob, Tool};
 use super::stages::{contract_of, trusted_items};
 use bouncer_compiler::policy::{Contract, Policy};
 use bouncer_plan::Verdict;
-use bouncer_plan::format::GLOB_STAR;
+use bouncer_plan::format::GlobKind;
 
 /// What is not known of a tool beside its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) fn of_any_server<'p>(policies: impl IntoIterator<Item = &'p Policy>) 
     let mut globs: Vec<Glob> = keys
         .map(|key| Glob {
             pattern: format!("*__{key}"),
-            kind: GLOB_STAR,
+            kind: GlobKind::Star,
         })
         .collect();
     globs.sort_by(|a, b| a.pattern.cmp(&b.pattern));

@@ -2,7 +2,7 @@
 //! hook starts anew for every tool. Who can write there decides nothing: what is kept is
 //! sealed. Knows nothing of how a plan is made.
 
-use bouncer_plan::format::VIEW_PROVENANCE;
+use bouncer_plan::format::ViewKind;
 use bouncer_plan::{LoadError, Plan, digest_of};
 use bouncer_system::replace::write_private;
 use std::path::Path;
@@ -140,7 +140,7 @@ fn own_file(path: &Path) -> Option<Vec<u8>> {
 #[must_use]
 pub fn looks_at_provenance(plan: &Plan) -> bool {
     let mut dimensions = plan.tables().dimensions.iter();
-    dimensions.any(|dimension| dimension.view.get() == VIEW_PROVENANCE)
+    dimensions.any(|dimension| dimension.view == ViewKind::Provenance)
 }
 
 #[cfg(test)]

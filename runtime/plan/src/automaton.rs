@@ -6,8 +6,7 @@
 //! allocates. This module knows nothing of rules.
 
 use super::format::{
-    AUTOMATON_DFA, AUTOMATON_NFA, AutomatonRef, DfaHeader, NARROW_DFA, NFA_BYTES, NFA_FAIL,
-    NFA_LOOK, NFA_MATCH, NFA_UNION, NONE, NfaEdge, NfaHeader, NfaState,
+    AutomatonKind, AutomatonRef, DfaHeader, NARROW_DFA, NONE, NfaEdge, NfaHeader, NfaKind, NfaState,
 };
 use super::prefilter::Prefilter;
 use regex_automata::util::look::{Look, LookMatcher};
@@ -293,20 +292,23 @@ impl<'p> Nfa<'p> {
         let count = self.header.states.get();
         self.header.start.get() < count
             && self.edges.iter().all(|e| e.next.get() < count)
-            && self.states.iter().all(|s| match s.kind.get() {
-                NFA_BYTES | NFA_UNION => {
-                    let end = u64::from(s.edges.start.get()) + u64::from(s.edges.length.get());
-                    end <= self.edges.len() as u64
-                }
-                NFA_LOOK => {
-                    s.edges.start.get() < count
-                        && u16::try_from(s.operand.get()).is_ok()
-                        && Look::from_repr(s.operand.get()).is_some()
-                }
-                NFA_MATCH => s.operand.get() < patterns,
-                NFA_FAIL => true,
-                _ => false,
-            })
+            && self
+                .states
+                .iter()
+                .all(|s| match NfaKind::from_byte(s.kind) {
+                    Some(NfaKind::Bytes | NfaKind::Union) => {
+                        let end = u64::from(s.edges.start.get()) + u64::from(s.edges.length.get());
+                        end <= self.edges.len() as u64
+                    }
+                    Some(NfaKind::Look) => {
+                        s.edges.start.get() < count
+                            && u16::try_from(s.operand.get()).is_ok()
+                            && Look::from_repr(s.operand.get()).is_some()
+                    }
+                    Some(NfaKind::Match) => s.operand.get() < patterns,
+                    Some(NfaKind::Fail) => true,
+                    None => false,
+                })
     }
 
     /// How many states it has.
@@ -349,7 +351,7 @@ impl<'p> Nfa<'p> {
             next.dense.clear();
             for &id in &current.dense {
                 let state = self.states.get(id as usize).ok_or(Corrupt)?;
-                if state.kind.get() != NFA_BYTES {
+                if state.kind != NfaKind::Bytes as u8 {
                     continue;
                 }
                 for edge in self.edges_of(state)? {
@@ -388,23 +390,23 @@ impl<'p> Nfa<'p> {
                 continue;
             }
             let state = self.states.get(id as usize).ok_or(Corrupt)?;
-            match state.kind.get() {
-                NFA_UNION => {
+            match NfaKind::from_byte(state.kind) {
+                Some(NfaKind::Union) => {
                     for edge in self.edges_of(state)? {
                         // Only states not yet in the set: the stack never outgrows
                         // the number of edges.
                         stack.push(edge.next.get());
                     }
                 }
-                NFA_LOOK => {
+                Some(NfaKind::Look) => {
                     let look = Look::from_repr(state.operand.get()).ok_or(Corrupt)?;
                     if LookMatcher::new().matches(look, text, at) {
                         stack.push(state.edges.start.get());
                     }
                 }
-                NFA_MATCH => report(state.operand.get()),
-                NFA_BYTES | NFA_FAIL => {}
-                _ => return Err(Corrupt),
+                Some(NfaKind::Match) => report(state.operand.get()),
+                Some(NfaKind::Bytes | NfaKind::Fail) => {}
+                None => return Err(Corrupt),
             }
         }
         Ok(())
@@ -459,10 +461,9 @@ impl<'p> Automaton<'p> {
         let start = reference.start.get() as usize;
         let end = start.checked_add(reference.length.get() as usize)?;
         let bytes = bytes.get(start..end)?;
-        match reference.kind.get() {
-            AUTOMATON_DFA => Dfa::parse(bytes).map(Self::Dfa),
-            AUTOMATON_NFA => Nfa::parse(bytes).map(Self::Nfa),
-            _ => None,
+        match reference.kind {
+            AutomatonKind::Dfa => Dfa::parse(bytes).map(Self::Dfa),
+            AutomatonKind::Nfa => Nfa::parse(bytes).map(Self::Nfa),
         }
     }
 

@@ -1,16 +1,17 @@
 //! Tool patterns. Shared by the compiler (which checks them) and the gate (which
 //! matches each tool once, when it is listed).
 
-use super::format::{GLOB_EXACT, GLOB_NATIVE};
+use super::format::GlobKind;
 
-/// Whether `pattern` of this kind (a `GLOB_` constant) matches the whole of `name`,
+/// Whether `pattern` of this kind matches the whole of `name`,
 /// byte for byte. At most `pattern` times `name` steps.
 #[must_use]
-pub fn matches(kind: u32, pattern: &str, name: &str) -> bool {
-    if kind == GLOB_EXACT {
-        return pattern == name;
-    }
-    let native = kind == GLOB_NATIVE;
+pub fn matches(kind: GlobKind, pattern: &str, name: &str) -> bool {
+    let native = match kind {
+        GlobKind::Exact => return pattern == name,
+        GlobKind::Star => false,
+        GlobKind::Native => true,
+    };
     let (mut rest, mut text) = (pattern, name);
     // Where to go on when a literal fails: after the last `*`, one character further.
     let mut retry: Option<(&str, &str)> = None;
@@ -95,7 +96,6 @@ impl Class<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::format::GLOB_STAR;
     use super::*;
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
             ("", "a", false),
         ] {
             assert_eq!(
-                matches(GLOB_STAR, pattern, name),
+                matches(GlobKind::Star, pattern, name),
                 expected,
                 "{pattern} on {name}"
             );
@@ -139,7 +139,7 @@ mod tests {
             ("*[0-9]", "t12", true),
         ] {
             assert_eq!(
-                matches(GLOB_NATIVE, pattern, name),
+                matches(GlobKind::Native, pattern, name),
                 expected,
                 "{pattern} on {name}"
             );
@@ -150,6 +150,6 @@ mod tests {
     fn many_stars_stay_polynomial() {
         let pattern = "*a".repeat(50);
         let name = "a".repeat(2000) + "b";
-        assert!(!matches(GLOB_STAR, &pattern, &name));
+        assert!(!matches(GlobKind::Star, &pattern, &name));
     }
 }

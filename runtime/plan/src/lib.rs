@@ -15,6 +15,7 @@ mod verdict;
 
 pub use automaton::Corrupt;
 pub use error::LoadError;
+pub use format::SqlDialect;
 pub use prefilter::Prefilter;
 pub use verdict::{Label, Stage, Verdict};
 
@@ -25,7 +26,7 @@ use format::{
 };
 use std::sync::Arc;
 use zerocopy::little_endian::U32;
-use zerocopy::{FromBytes, Immutable, KnownLayout};
+use zerocopy::{FromBytes, Immutable, KnownLayout, TryFromBytes};
 
 /// A compiled policy. Cheap to clone: clones share the bytes.
 #[derive(Clone, Debug)]
@@ -184,7 +185,7 @@ fn section_of<'b>(bytes: &'b [u8], sections: &Sections, section: Section) -> &'b
 /// Shared with the compiler, which fills the table.
 #[must_use]
 pub fn edge_slot(key: &[u8], mask: usize) -> usize {
-    (literals::hash(0, key) >> 32) as usize & mask
+    (literals::hash(format::LiteralKind::String, key) >> 32) as usize & mask
 }
 
 /// BLAKE3 of a plan's bytes with the digest field zeroed. Shared with the compiler so
@@ -252,10 +253,10 @@ pub fn at<T>(table: &[T], index: u32) -> Result<&T, Corrupt> {
 impl<'p> Tables<'p> {
     /// The tables in a plan's bytes.
     fn of(bytes: &'p [u8], sections: &Sections) -> Self {
-        // A section whose length is not a multiple of its record reads as empty here;
-        // the loader refuses it.
-        fn records<T: FromBytes + Immutable + KnownLayout>(bytes: &[u8]) -> &[T] {
-            <[T]>::ref_from_bytes(bytes).unwrap_or_default()
+        // A section whose length is not a multiple of its record, or with a kind that is
+        // none, reads as empty here; the loader refuses it.
+        fn records<T: TryFromBytes + Immutable + KnownLayout>(bytes: &[u8]) -> &[T] {
+            <[T]>::try_ref_from_bytes(bytes).unwrap_or_default()
         }
         let section = |section| section_of(bytes, sections, section);
         Self {

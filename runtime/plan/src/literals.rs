@@ -2,18 +2,18 @@
 //!
 //! The compiler fills the tables with [`hash`], the runtime probes them with it.
 
-use super::format::{LITERAL_NULL, LiteralSet, LiteralSlot, NONE, Range};
+use super::format::{LiteralKind, LiteralSet, LiteralSlot, Range};
 use super::{Corrupt, Tables, slice};
 use bouncer_reader::block::tail_word;
 
 /// The hash of a key. Not keyed: only the policy's author chooses what is stored, and
 /// a probe costs at most one pass over the slots that author filled.
 #[must_use]
-pub fn hash(kind: u32, key: &[u8]) -> u64 {
+pub fn hash(kind: LiteralKind, key: &[u8]) -> u64 {
     // A multiply-rotate mix over eight bytes at a time: short keys, so start-up cost
     // matters more than throughput.
     const K: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mut state = K ^ (u64::from(kind) << 32) ^ key.len() as u64;
+    let mut state = K ^ (u64::from(kind as u8) << 32) ^ key.len() as u64;
     let (words, tail) = key.as_chunks::<8>();
     for word in words {
         let word = u64::from_le_bytes(*word);
@@ -45,11 +45,10 @@ pub fn parents(host: &str) -> impl Iterator<Item = &str> {
 pub fn find<'p>(
     tables: &Tables<'p>,
     set: &LiteralSet,
-    kind: u32,
+    kind: LiteralKind,
     key: &[u8],
 ) -> Result<Option<&'p Range>, Corrupt> {
-    debug_assert!(kind <= super::format::LITERAL_BELOW && LITERAL_NULL < 32);
-    if set.kinds.get() & (1 << kind) == 0 {
+    if set.kinds.get() & kind.bit() == 0 {
         return Ok(None);
     }
     let slots: &'p [LiteralSlot] = slice(tables.literal_slots, &set.slots)?;
@@ -63,10 +62,10 @@ pub fn find<'p>(
     // Half of the slots are empty, so this ends; the bound is for a damaged table.
     for _ in 0..slots.len() {
         let slot = slots.get(at).ok_or(Corrupt)?;
-        if slot.kind.get() == NONE {
+        if slot.kind == LiteralKind::Empty {
             return Ok(None);
         }
-        if slot.hash.get() == low && slot.kind.get() == kind && tables.bytes_of(&slot.key)? == key {
+        if slot.hash.get() == low && slot.kind == kind && tables.bytes_of(&slot.key)? == key {
             return Ok(Some(&slot.values));
         }
         at = (at + 1) & mask;

@@ -5,13 +5,11 @@
 
 use super::automaton::Automaton;
 use super::format::{
-    AUTOMATON_DFA, AUTOMATON_NFA, GLOB_NATIVE, LITERAL_BELOW, MAX_WINDOWED_CALLS, NONE, Pos,
-    QUANT_BIT, Range, RateLimit, Section, Str, TEST_CARRIES_UNTRUSTED, TEST_WITHIN, VIEW_CALLS,
-    VIEW_SQL_TABLE, VIEW_SQL_VERB,
+    AutomatonKind, ConstraintKind, LiteralKind, MAX_WINDOWED_CALLS, NONE, Pos, QUANT_BIT, Range,
+    RateLimit, Section, SimpleKind, Str, ViewKind,
 };
 use super::literals::MAX_DOMAIN;
 use super::{LoadError, Plan, Tables, slice};
-use crate::Label;
 use crate::Verdict;
 use std::cell::Cell;
 use zerocopy::little_endian::U32;
@@ -31,8 +29,8 @@ pub(super) fn validate(plan: &Plan) -> Result<(), LoadError> {
     check.rest()
 }
 
-/// Refuses a section whose length is not a multiple of its records' size: such a
-/// section would read as empty.
+/// Refuses a section whose length is not a multiple of its records' size, or in which a
+/// kind is none of those there are: such a section reads as empty.
 fn record_sizes(plan: &Plan, tables: &Tables<'_>) -> Result<(), LoadError> {
     let sizes = [
         // No text at all where the bytes are none in UTF-8.
@@ -157,9 +155,7 @@ impl<'t, 'p> Check<'t, 'p> {
 
     fn meta(&self) -> Result<(), LoadError> {
         let ok = matches!(self.tables.meta, [meta]
-            if Verdict::from_byte(meta.on_destructive_hint).is_some()
-                && Verdict::from_byte(meta.on_unknown).is_some()
-                && self.pos(&meta.on_destructive_hint_at)
+            if self.pos(&meta.on_destructive_hint_at)
                 && self.pos(&meta.on_unknown_at)
                 && self.text(&meta.compiler)
                 && self.text(&meta.audit_path)
@@ -232,9 +228,8 @@ impl<'t, 'p> Check<'t, 'p> {
                 && prefilter.is_some_and(|filter| filter.is_none_or(|filter| filter.validate()))
                 && (fallback == NONE
                     || t.automata.get(fallback as usize).is_some_and(|f| {
-                        f.kind.get() == AUTOMATON_NFA && f.patterns == reference.patterns
-                    }))
-                && matches!(reference.kind.get(), AUTOMATON_DFA | AUTOMATON_NFA);
+                        f.kind == AutomatonKind::Nfa && f.patterns == reference.patterns
+                    }));
             ensure(ok, Section::Automata)?;
         }
         Ok(())
@@ -245,7 +240,10 @@ impl<'t, 'p> Check<'t, 'p> {
         for set in t.literal_sets {
             let slots = slice(t.literal_slots, &set.slots)
                 .map_err(|_| LoadError::content(Section::LiteralSets.name()))?;
-            let used = slots.iter().filter(|slot| slot.kind.get() != NONE).count();
+            let used = slots
+                .iter()
+                .filter(|slot| slot.kind != LiteralKind::Empty)
+                .count();
             ensure(
                 (slots.is_empty() || slots.len().is_power_of_two())
                     && used == set.count.get() as usize
@@ -254,11 +252,10 @@ impl<'t, 'p> Check<'t, 'p> {
             )?;
         }
         let ok = t.literal_slots.iter().all(|slot| {
-            slot.kind.get() == NONE
-                || (slot.kind.get() <= LITERAL_BELOW
-                    && self.text(&slot.key)
+            slot.kind == LiteralKind::Empty
+                || (self.text(&slot.key)
                     // Longer ones are never looked for.
-                    && (slot.kind.get() != LITERAL_BELOW
+                    && (slot.kind != LiteralKind::Below
                         || slot.key.length.get() as usize <= MAX_DOMAIN)
                     && slice(t.lists, &slot.values).is_ok())
         });
@@ -270,7 +267,6 @@ impl<'t, 'p> Check<'t, 'p> {
         for group in t.groups {
             let ok = self.spend_all(&[&group.dimensions, &group.quants, &group.rows])
                 && self.text(&group.pattern)
-                && group.kind.get() <= GLOB_NATIVE
                 && slice(t.dimensions, &group.dimensions).is_ok()
                 && slice(t.quants, &group.quants).is_ok()
                 && slice(t.rows, &group.rows).is_ok()
@@ -279,12 +275,8 @@ impl<'t, 'p> Check<'t, 'p> {
             ensure(ok, Section::Groups)?;
         }
         for dimension in t.dimensions {
-            let view = dimension.view.get();
-            let sql = (VIEW_SQL_VERB..VIEW_SQL_VERB + 4).contains(&view)
-                || (VIEW_SQL_TABLE..VIEW_SQL_TABLE + 4).contains(&view);
             let ok = self.spend_all(&[&dimension.matchers, &dimension.simple, &dimension.tests])
-                && (view == VIEW_CALLS || self.path(dimension.path.get()))
-                && (view <= VIEW_CALLS || sql)
+                && (dimension.view == ViewKind::Calls || self.path(dimension.path.get()))
                 && slice(t.matchers, &dimension.matchers).is_ok()
                 && slice(t.simple_tests, &dimension.simple).is_ok()
                 && slice(t.tests, &dimension.tests).is_ok()
@@ -313,7 +305,8 @@ impl<'t, 'p> Check<'t, 'p> {
                     let mut slots = slots.iter();
                     self.spend(slots.len())
                         && slots.all(|slot| {
-                            slot.kind.get() == NONE || self.indices(&slot.values, t.tests.len())
+                            slot.kind == LiteralKind::Empty
+                                || self.indices(&slot.values, t.tests.len())
                         })
                 })
             })
@@ -322,7 +315,7 @@ impl<'t, 'p> Check<'t, 'p> {
     fn tests(&self) -> Result<(), LoadError> {
         let t = self.tables;
         for test in t.simple_tests {
-            let within = test.kind.get() != TEST_WITHIN || {
+            let within = test.kind != SimpleKind::Within || {
                 let start = test.operand.get() as usize;
                 t.lists.get(start).is_some_and(|count| {
                     let length = (count.get() as usize).saturating_mul(2);
@@ -332,10 +325,7 @@ impl<'t, 'p> Check<'t, 'p> {
                         .is_some_and(|list| self.listed_texts(list))
                 })
             };
-            let ok = test.kind.get() <= TEST_CARRIES_UNTRUSTED
-                && within
-                && self.text(&test.text)
-                && (test.test.get() as usize) < t.tests.len();
+            let ok = within && self.text(&test.text) && (test.test.get() as usize) < t.tests.len();
             ensure(ok, Section::SimpleTests)?;
         }
         let atom = |index: u32| {
@@ -358,9 +348,7 @@ impl<'t, 'p> Check<'t, 'p> {
         });
         ensure(ok, Section::Atoms)?;
         let ok = t.quants.iter().all(|quant| {
-            self.path(quant.path.get())
-                && quant.all.get() <= 1
-                && (quant.atom.get() as usize) < t.atoms.len()
+            self.path(quant.path.get()) && (quant.atom.get() as usize) < t.atoms.len()
         });
         ensure(ok, Section::Quants)?;
         ensure(
@@ -370,8 +358,7 @@ impl<'t, 'p> Check<'t, 'p> {
             Section::Rows,
         )?;
         let ok = t.rules.iter().all(|rule| {
-            u8::try_from(rule.action.get()).is_ok_and(|byte| Verdict::from_byte(byte).is_some())
-                && self.pos(&rule.at)
+            self.pos(&rule.at)
                 && (rule.reason.start.get() == NONE || self.text(&rule.reason))
                 && self.text(&rule.tools)
         });
@@ -380,22 +367,18 @@ impl<'t, 'p> Check<'t, 'p> {
 
     fn contracts(&self) -> Result<(), LoadError> {
         let t = self.tables;
-        let label =
-            |value: u32| u8::try_from(value).is_ok_and(|byte| Label::from_byte(byte).is_some());
         for contract in t.contracts {
             let ok = self.text(&contract.key)
-                && contract.layer.get() <= 1
                 && self.pos(&contract.at)
                 && self.pos(&contract.max_calls_at)
                 && self.text(&contract.dispatch_tool)
                 && self.text(&contract.dispatch_arguments)
                 && self.pos(&contract.dispatch_at)
-                && matches!(contract.on_tainted.get(), 1 | 2)
+                && contract.on_tainted != Verdict::Allow
                 && slice(t.sinks, &contract.sinks).is_ok()
                 && slice(t.constraints, &contract.constraints).is_ok()
                 && slice(t.rates, &contract.rates).is_ok()
                 && slice(t.output_labels, &contract.outputs).is_ok()
-                && label(contract.output_label.get())
                 && (contract.trusted.get() == NONE
                     || (contract.trusted.get() as usize) < t.literal_sets.len());
             ensure(ok, Section::Contracts)?;
@@ -405,13 +388,14 @@ impl<'t, 'p> Check<'t, 'p> {
         });
         ensure(ok, Section::Sinks)?;
         for constraint in t.constraints {
-            let subject = match constraint.kind.get() {
-                0 => slice(t.lists, &constraint.prefixes).is_ok_and(|list| self.listed_texts(list)),
-                1 => t
+            let subject = match constraint.kind {
+                ConstraintKind::Within => {
+                    slice(t.lists, &constraint.prefixes).is_ok_and(|list| self.listed_texts(list))
+                }
+                ConstraintKind::Matches => t
                     .automata
                     .get(constraint.automaton.get() as usize)
                     .is_some_and(|a| a.patterns.get() == 1),
-                _ => false,
             };
             let ok = subject
                 && self.path(constraint.path.get())
@@ -424,16 +408,13 @@ impl<'t, 'p> Check<'t, 'p> {
         let ok = t
             .output_labels
             .iter()
-            .all(|field| label(field.label.get()) && self.listed_steps(&field.steps));
+            .all(|field| self.listed_steps(&field.steps));
         ensure(ok, Section::OutputLabels)
     }
 
     fn rest(&self) -> Result<(), LoadError> {
         let t = self.tables;
-        let ok = t
-            .heuristic_words
-            .iter()
-            .all(|word| word.kind.get() <= 6 && self.copied(&word.word));
+        let ok = t.heuristic_words.iter().all(|word| self.copied(&word.word));
         ensure(ok, Section::HeuristicWords)?;
         let ok = t.servers.iter().all(|server| {
             self.copied(&server.name) && self.copied(&server.json) && self.pos(&server.at)

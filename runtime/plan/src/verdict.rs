@@ -4,9 +4,24 @@
 //! plan format. It may not know of plans, calls or conversations.
 
 use std::fmt;
+use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 
 /// What happens to a call. Ordered by strictness: `Allow < Ask < Deny`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    TryFromBytes,
+    IntoBytes,
+    Immutable,
+    KnownLayout,
+    Unaligned,
+)]
 #[repr(u8)]
 pub enum Verdict {
     /// The call is forwarded unchanged.
@@ -100,7 +115,21 @@ impl fmt::Display for Stage {
 }
 
 /// Who may have written a recorded value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    TryFromBytes,
+    IntoBytes,
+    Immutable,
+    KnownLayout,
+    Unaligned,
+)]
 #[repr(u8)]
 pub enum Label {
     /// The server's own record, such as the user's contacts.

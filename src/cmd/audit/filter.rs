@@ -4,7 +4,7 @@ use super::lines::Line;
 use crate::cli::LogFilter;
 use bouncer_audit::timestamp;
 use bouncer_compiler::diagnostic::escape;
-use bouncer_plan::format::GLOB_NATIVE;
+use bouncer_plan::format::GlobKind;
 use bouncer_plan::glob;
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -93,8 +93,8 @@ fn is_tool(pattern: &str, line: &Line) -> bool {
         .server
         .as_ref()
         .map(|server| format!("{server}__{tool}"));
-    glob::matches(GLOB_NATIVE, pattern, tool)
-        || full.is_some_and(|full| glob::matches(GLOB_NATIVE, pattern, &full))
+    glob::matches(GlobKind::Native, pattern, tool)
+        || full.is_some_and(|full| glob::matches(GlobKind::Native, pattern, &full))
 }
 
 /// A time as lines write it, without the `Z`, or the beginning of one.

@@ -4,7 +4,7 @@ use super::Sample;
 use bouncer_engine::gate::Gate;
 use bouncer_engine::tools::ToolDefinition;
 use bouncer_plan::Tables;
-use bouncer_plan::format::{LITERAL_AT_DOMAIN, LITERAL_BELOW, LiteralSet, NONE, Range, Str};
+use bouncer_plan::format::{LiteralKind, LiteralSet, Range, Str};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -154,12 +154,17 @@ fn part<'t, T>(table: &'t [T], range: &Range) -> &'t [T] {
 fn literal(tables: &Tables<'_>, set: u32) -> Option<String> {
     let set: &LiteralSet = tables.literal_sets.get(set as usize)?;
     let slots = part(tables.literal_slots, &set.slots);
-    let used = slots.iter().find(|slot| slot.kind.get() != NONE)?;
+    let used = slots.iter().find(|slot| slot.kind != LiteralKind::Empty)?;
     let key = tables.text(&used.key).ok()?;
-    Some(match used.kind.get() {
-        LITERAL_AT_DOMAIN => format!("someone@{key}"),
-        LITERAL_BELOW => format!("host.{key}"),
-        _ => key.to_owned(),
+    Some(match used.kind {
+        LiteralKind::AtDomain => format!("someone@{key}"),
+        LiteralKind::Below => format!("host.{key}"),
+        LiteralKind::String
+        | LiteralKind::Number
+        | LiteralKind::Bool
+        | LiteralKind::Null
+        | LiteralKind::Folded => key.to_owned(),
+        LiteralKind::Empty => return None,
     })
 }
 

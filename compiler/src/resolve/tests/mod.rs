@@ -6,6 +6,9 @@ mod messages;
 
 use super::*;
 use crate::diagnostic::{Severity, all_codes, explain, short};
+use crate::driver::{load, load_with};
+use crate::packs::{self, Builtin};
+use crate::read::{Input, Options};
 
 /// Two small packs and heuristics, in the format of the built-in ones.
 const PACKS: &[Builtin] = &[

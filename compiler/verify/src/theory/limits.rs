@@ -79,8 +79,7 @@ impl Theory {
         let viewed = !matches!(fact.look, Look::Value | Look::Raw);
         let wanted = matches!(want, Want::Yes | Want::Perhaps);
         let (pattern, exact) = match &fact.op {
-            Op::Contains(text) => (escape(text), true),
-            Op::StartsWith(text) => (format!(r"\A{}", escape(text)), true),
+            Op::Part(part, text) => (part.pattern(text), true),
             Op::Matches(_) => (String::new(), true),
             Op::Equals(_) | Op::In(_) => {
                 let bounds = bounds(&fact.op, viewed);

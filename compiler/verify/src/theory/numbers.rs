@@ -2,11 +2,12 @@
 //! name, and, for tests that take numbers for texts, spellings of numbers.
 
 use super::{Answer, Theory};
-use crate::facts::{Claim, Class, Fact, Look};
+use crate::facts::{Claim, Fact, Look};
 use crate::leaf::{Leaf, Value};
 use crate::words::{self, End};
 use bouncer_compiler::lower::Mode;
 use bouncer_compiler::policy::{ListItem, Op, Scalar};
+use bouncer_plan::format::TestClass;
 use bouncer_reader::number;
 use std::cmp::Ordering;
 
@@ -32,10 +33,8 @@ impl Theory {
                 Some(_) => continue,
                 None => {}
             }
-            textual |= matches!(
-                fact.op,
-                Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) | Op::Within(_)
-            ) && matches!(fact.look, Look::Value | Look::Raw)
+            textual |= matches!(fact.op, Op::Part(..) | Op::Matches(_) | Op::Within(_))
+                && matches!(fact.look, Look::Value | Look::Raw)
                 || matches!(fact.look, Look::Trusted | Look::Tainted);
             named(&fact.op, &mut bounds);
         }
@@ -48,10 +47,7 @@ impl Theory {
                 .filter(|(id, mode, _)| {
                     self.facts.get(*id).is_some_and(|fact| {
                         settles_numbers(fact, *mode).is_none()
-                            && matches!(
-                                fact.op,
-                                Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_)
-                            )
+                            && matches!(fact.op, Op::Part(..) | Op::Matches(_))
                     })
                 })
                 .copied()
@@ -121,14 +117,12 @@ fn settles_numbers(fact: &Fact, mode: Mode) -> Option<bool> {
         (Look::Host | Look::Domain | Look::SqlVerb(_) | Look::SqlTable(_), _) => {
             Some(matches!(mode, Mode::Any | Mode::Maybe))
         }
-        (Look::Value, Op::Contains(_) | Op::StartsWith(_) | Op::Matches(_) | Op::Within(_)) => {
-            match mode {
-                Mode::Plain | Mode::All => Some(false),
-                Mode::Maybe => Some(true),
-                Mode::Any => None,
-            }
-        }
-        (Look::Value, Op::Equals(_) | Op::In(_)) if fact.class == Class::Text => {
+        (Look::Value, Op::Part(..) | Op::Matches(_) | Op::Within(_)) => match mode {
+            Mode::Plain | Mode::All => Some(false),
+            Mode::Maybe => Some(true),
+            Mode::Any => None,
+        },
+        (Look::Value, Op::Equals(_) | Op::In(_)) if fact.class == TestClass::Text => {
             (mode == Mode::Maybe).then_some(true)
         }
         _ => None,

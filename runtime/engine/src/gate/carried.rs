@@ -5,7 +5,7 @@ use super::culprit::Culprit;
 use super::eval::EvalScratch;
 use crate::provenance::{self, Origin, Provenance};
 use bouncer_plan::Label;
-use bouncer_plan::format::{NONE, QUANT_BIT, TEST_CARRIES_UNTRUSTED};
+use bouncer_plan::format::{NONE, QUANT_BIT, SimpleKind};
 use bouncer_plan::{Corrupt, Tables, at, slice};
 
 /// Writes the destination that was found, and the argument it stands in, into the
@@ -41,7 +41,7 @@ pub(super) fn origin<'c>(
 /// Whether a row of the rule needs a `carries_untrusted()` test.
 fn asks(tables: &Tables<'_>, rule: u32) -> Result<bool, Corrupt> {
     let tests = tables.simple_tests.iter();
-    for test in tests.filter(|test| test.kind.get() == TEST_CARRIES_UNTRUSTED) {
+    for test in tests.filter(|test| test.kind == SimpleKind::CarriesUntrusted) {
         let test = at(tables.tests, test.test.get())?;
         for mode in [test.plain, test.any, test.all, test.maybe] {
             let atom = match mode.get() {

@@ -6,7 +6,7 @@ use bouncer_plan::Label;
 use bouncer_plan::Stage;
 use bouncer_plan::Tables;
 use bouncer_plan::Verdict;
-use bouncer_plan::format::{Constraint, NONE, Pos, RateLimit, Rule};
+use bouncer_plan::format::{Constraint, ConstraintKind, NONE, Pos, RateLimit, Rule};
 use bouncer_reader::json::Malformed;
 use std::fmt;
 
@@ -229,13 +229,10 @@ impl<'a> Decision<'a> {
             Cause::MaxCalls { .. } => "budget.max_calls",
             Cause::Rate(_) => "budget.rate",
             Cause::Uncounted => "budget.uncounted",
-            Cause::Constraint(constraint) => {
-                if constraint.kind.get() == 0 {
-                    "constraint.path"
-                } else {
-                    "constraint.pattern"
-                }
-            }
+            Cause::Constraint(constraint) => match constraint.kind {
+                ConstraintKind::Within => "constraint.path",
+                ConstraintKind::Matches => "constraint.pattern",
+            },
             Cause::Rule { .. } => "rule.matched",
             Cause::Fallback { .. } => "rule.default",
             Cause::Confirm { .. } => "default.confirm",

@@ -58,14 +58,12 @@ pub(super) fn denies_always(
     rows.sort_unstable();
     // The first rule that matches decides: as long as all deny, so does it.
     for (rule, always) in rows {
-        let action = at(tables.rules, rule)?.action.get();
-        if action != Verdict::Deny as u32 {
+        if at(tables.rules, rule)?.action != Verdict::Deny {
             return Ok(false);
         }
         if always {
             return Ok(true);
         }
     }
-    let deny = Verdict::Deny as u8;
-    Ok(meta.on_unknown == deny && meta.on_destructive_hint == deny)
+    Ok(meta.on_unknown == Verdict::Deny && meta.on_destructive_hint == Verdict::Deny)
 }

@@ -377,7 +377,6 @@ impl<'s, 'a> Subject<'s, 'a> {
         } else {
             (meta.on_unknown, &meta.on_unknown_at)
         };
-        let fallback = Verdict::from_byte(fallback).ok_or(Corrupt)?;
         let RuleVerdict {
             verdict,
             rule,
@@ -482,11 +481,7 @@ fn constraint<'a>(
 
 /// The verdict for a tainted destination.
 fn on_tainted(contract: Option<&Contract>) -> Verdict {
-    let byte = contract.and_then(|contract| u8::try_from(contract.on_tainted.get()).ok());
-    match byte.and_then(Verdict::from_byte) {
-        Some(Verdict::Ask) => Verdict::Ask,
-        _ => Verdict::Deny,
-    }
+    contract.map_or(Verdict::Deny, |contract| contract.on_tainted)
 }
 
 /// The strictest opinion so far; among equals the first.

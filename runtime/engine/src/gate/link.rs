@@ -1,7 +1,7 @@
 //! Which parts of a plan apply to a tool of that name: its contract, the groups of rules
 //! that can match it, and what these look at. Knows nothing of definitions or calls.
 
-use bouncer_plan::format::{Contract, NONE, VIEW_CALLS, VIEW_COUNT};
+use bouncer_plan::format::{Contract, ContractLayer, NONE, ViewKind};
 use bouncer_plan::{Corrupt, Tables, at, glob, slice};
 
 /// The parts of the plan that apply to a tool.
@@ -97,7 +97,7 @@ impl Link {
             let group = at(tables.groups, group)?;
             history = history.max(group.call_history.get() as usize);
             let mut dimensions = slice(tables.dimensions, &group.dimensions)?.iter();
-            link.counted |= dimensions.any(|dimension| dimension.view.get() == VIEW_CALLS);
+            link.counted |= dimensions.any(|dimension| dimension.view == ViewKind::Calls);
         }
         if link.contract != NONE {
             let contract = at(tables.contracts, link.contract)?;
@@ -131,13 +131,13 @@ pub(super) fn write_full_name(server: Option<&str>, tool: &str, out: &mut String
 
 /// The contract of a tool: the user's before a pack's, the longer key before the bare name.
 pub(super) fn find_contract(tables: &Tables<'_>, full: &str, tool: &str) -> Result<u32, Corrupt> {
-    for layer in 0..2 {
+    for layer in [ContractLayer::User, ContractLayer::Pack] {
         for key in [full, tool] {
             let index = partition(tables.contracts, |contract: &Contract| {
-                Ok((tables.text(&contract.key)?, contract.layer.get()) < (key, layer))
+                Ok((tables.text(&contract.key)?, contract.layer) < (key, layer))
             })?;
             if let Some(contract) = tables.contracts.get(index)
-                && contract.layer.get() == layer
+                && contract.layer == layer
                 && tables.text(&contract.key)? == key
             {
                 return Ok(index as u32);
@@ -163,7 +163,7 @@ pub(super) fn find_groups(
         out.push(index as u32);
     }
     for (index, group) in tables.groups.iter().enumerate().skip(exact) {
-        if glob::matches(group.kind.get(), tables.text(&group.pattern)?, full) {
+        if glob::matches(group.kind, tables.text(&group.pattern)?, full) {
             out.push(index as u32);
         }
     }
@@ -179,7 +179,7 @@ fn find_aims(tables: &Tables<'_>, groups: &[u32], out: &mut Vec<Aim>) -> Result<
             out.push(Aim {
                 path: record.path.get(),
                 dimension,
-                once: matches!(record.view.get(), VIEW_COUNT | VIEW_CALLS),
+                once: record.view.is_of_the_call(),
             });
         }
     }

@@ -2,7 +2,7 @@
 
 use super::decision::{Cause, Decision};
 use crate::provenance::Origin;
-use bouncer_plan::format::{Constraint, NONE, Rule};
+use bouncer_plan::format::{Constraint, ConstraintKind, NONE, Rule};
 use bouncer_plan::slice;
 use bouncer_reader::text::Quoted;
 use std::fmt;
@@ -96,7 +96,7 @@ impl Reason<'_, '_> {
             ..
         } = *self.0;
         write!(f, "argument {} is {}, ", Quoted(param), Quoted(value))?;
-        if constraint.kind.get() != 0 {
+        if constraint.kind == ConstraintKind::Matches {
             let pattern = tables.text(&constraint.written).unwrap_or_default();
             return write!(f, "which does not match /{pattern}/");
         }

@@ -263,11 +263,7 @@ fn raise(
 }
 
 fn action(tables: &Tables<'_>, rule: u32) -> Result<Verdict, Corrupt> {
-    let action = at(tables.rules, rule)?.action.get();
-    u8::try_from(action)
-        .ok()
-        .and_then(Verdict::from_byte)
-        .ok_or(Corrupt)
+    Ok(at(tables.rules, rule)?.action)
 }
 
 /// An upper bound for a call with too many picks: the strictest of the default and of

@@ -7,7 +7,7 @@ use super::policy::Policy;
 use super::tool::{Status, Tool};
 use bouncer_plan::Verdict;
 use bouncer_plan::format::{
-    CONTRACT_CONFIRM, CONTRACT_EXFILTRATING, Contract, META_HAS_RULES, NONE,
+    CONTRACT_CONFIRM, CONTRACT_EXFILTRATING, Contract, ContractLayer, META_HAS_RULES, NONE,
 };
 use bouncer_plan::{Corrupt, Tables, at};
 use serde::Serialize;
@@ -115,7 +115,7 @@ fn look(
 fn seen(tables: &Tables<'_>, contract: &Contract) -> Result<ContractSeen, Corrupt> {
     Ok(ContractSeen {
         key: tables.text(&contract.key)?.to_owned(),
-        from_pack: contract.layer.get() != 0,
+        from_pack: contract.layer == ContractLayer::Pack,
         exfiltrating: contract.flags.get() & CONTRACT_EXFILTRATING != 0,
     })
 }
@@ -138,8 +138,7 @@ fn may(
         if settled {
             break;
         }
-        let action = u8::try_from(at(tables.rules, rule)?.action.get()).map_err(|_| Corrupt)?;
-        by_rules.push(Verdict::from_byte(action).ok_or(Corrupt)?);
+        by_rules.push(at(tables.rules, rule)?.action);
         settled = always;
     }
     if !settled {
@@ -148,7 +147,7 @@ fn may(
             true => meta.on_destructive_hint,
             false => meta.on_unknown,
         };
-        by_rules.push(Verdict::from_byte(fallback).ok_or(Corrupt)?);
+        by_rules.push(fallback);
     }
     let derived = tool.and_then(|tool| tool.derived.as_ref());
     let (sends, confirms, limited, never) = match contract {
@@ -184,10 +183,7 @@ fn may(
     if sends {
         // So may be one that an outsider wrote.
         let tainted = match contract {
-            Some(contract) => u8::try_from(contract.on_tainted.get())
-                .ok()
-                .and_then(Verdict::from_byte)
-                .ok_or(Corrupt)?,
+            Some(contract) => contract.on_tainted,
             None => Verdict::Deny,
         };
         out.extend(out.iter().map(|v| (*v).max(tainted)).min());

@@ -5,7 +5,9 @@ use super::link::{Link, find_contract, full_name};
 use crate::provenance::{FieldRule, LabelStep, OutputLabels};
 use crate::tools::{Derived, Heuristics, LabelHeuristics, ToolDefinition};
 use bouncer_plan::Label;
-use bouncer_plan::format::{CONTRACT_OUTPUTS, HeuristicWord, META_HEURISTICS, NONE, OutputLabel};
+use bouncer_plan::format::{
+    CONTRACT_OUTPUTS, HeuristicWord, META_HEURISTICS, NONE, OutputLabel, WordKind,
+};
 use bouncer_plan::{Corrupt, Tables, at, slice};
 use std::sync::Arc;
 
@@ -76,26 +78,26 @@ pub(super) fn heuristics(tables: &Tables<'_>) -> Result<Option<Heuristics>, Corr
     if meta.flags.get() & META_HEURISTICS == 0 {
         return Ok(None);
     }
-    let words = |kind: u32| -> Result<Vec<String>, Corrupt> {
+    let words = |kind: WordKind| -> Result<Vec<String>, Corrupt> {
         let of_kind = tables
             .heuristic_words
             .iter()
-            .filter(|word: &&HeuristicWord| word.kind.get() == kind);
+            .filter(|word: &&HeuristicWord| word.kind == kind);
         of_kind
             .map(|word| tables.text(&word.word).map(str::to_owned))
             .collect()
     };
     Ok(Some(Heuristics {
-        sink_names: words(0)?,
-        sink_words: words(1)?,
-        sink_formats: words(2)?,
-        destructive_words: words(3)?,
+        sink_names: words(WordKind::SinkName)?,
+        sink_words: words(WordKind::SinkWord)?,
+        sink_formats: words(WordKind::SinkFormat)?,
+        destructive_words: words(WordKind::Destructive)?,
         destructive_max_calls: Some(meta.destructive_max_calls.get()).filter(|&max| max != NONE),
         labels: LabelHeuristics {
-            untrusted_words: words(4)?,
-            observed_words: words(5)?,
+            untrusted_words: words(WordKind::Untrusted)?,
+            observed_words: words(WordKind::Observed)?,
         },
-        consequential_words: words(6)?,
+        consequential_words: words(WordKind::Consequential)?,
     }))
 }
 
@@ -116,12 +118,6 @@ fn output_labels(
     contract: u32,
     heuristics: Option<&Heuristics>,
 ) -> Result<OutputLabels, Corrupt> {
-    let label = |value: u32| {
-        u8::try_from(value)
-            .ok()
-            .and_then(Label::from_byte)
-            .ok_or(Corrupt)
-    };
     if contract != NONE {
         let contract = at(tables.contracts, contract)?;
         if contract.flags.get() & CONTRACT_OUTPUTS != 0 {
@@ -129,11 +125,11 @@ fn output_labels(
             for field in slice(tables.output_labels, &contract.outputs)? {
                 fields.push(FieldRule {
                     path: label_steps(tables, field)?,
-                    label: label(field.label.get())?,
+                    label: field.label,
                 });
             }
             return Ok(OutputLabels {
-                default: label(contract.output_label.get())?,
+                default: contract.output_label,
                 fields,
                 by_name: None,
             });

@@ -1,18 +1,18 @@
 //! Automata as a plan holds them: DFAs, NFAs, and the needles that spare a scan.
 
-use super::Range;
+use super::{AutomatonKind, Range};
 use zerocopy::little_endian::{U16, U32};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 
 record! {
     /// Where an automaton lies in [`Section::AutomataBytes`](super::Section::AutomataBytes).
-    AutomatonRef {
+    checked AutomatonRef {
         /// First byte.
         start: U32,
         /// Bytes.
         length: U32,
-        /// [`AUTOMATON_DFA`] or [`AUTOMATON_NFA`].
-        kind: U32,
+        /// How it is stored.
+        kind: AutomatonKind,
         /// How many patterns.
         patterns: U32,
         /// An NFA to use where the DFA quits, or [`NONE`](super::NONE).
@@ -62,11 +62,6 @@ record! {
     }
 }
 
-/// A dense DFA.
-pub const AUTOMATON_DFA: u32 = 0;
-/// A Thompson NFA.
-pub const AUTOMATON_NFA: u32 = 1;
-
 /// Up to so many transitions a DFA's table holds two bytes for each, above four.
 pub const NARROW_DFA: u32 = 1 << 16;
 
@@ -112,25 +107,14 @@ record! {
 record! {
     /// A state of an NFA.
     NfaState {
-        /// One of the `NFA_` constants.
-        kind: U32,
+        /// A [`NfaKind`](super::NfaKind) as a byte.
+        kind: u8,
         /// Bytes and unions: into the edges. Look: the next state in `start`.
         edges: Range,
         /// Look: the assertion's code. Match: the pattern.
         operand: U32,
     }
 }
-
-/// Consumes one byte along an edge.
-pub const NFA_BYTES: u32 = 0;
-/// Follows every edge without consuming.
-pub const NFA_UNION: u32 = 1;
-/// Goes on if an assertion holds here.
-pub const NFA_LOOK: u32 = 2;
-/// Reports a pattern.
-pub const NFA_MATCH: u32 = 3;
-/// Goes nowhere.
-pub const NFA_FAIL: u32 = 4;
 
 record! {
     /// An edge of an NFA.

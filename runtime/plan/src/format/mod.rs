@@ -4,14 +4,15 @@
 //! place. This module is the only description of the layout; the compiler writes
 //! these records and [`super::Plan`] reads them. It holds no logic.
 
+use crate::verdict::{Label, Verdict};
 use zerocopy::little_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 
 /// The first eight bytes of every plan.
 pub const MAGIC: [u8; 8] = *b"BNCRPLAN";
 /// The format this crate reads and the compiler writes. Any change of a record
 /// changes it.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// Reads back as this number only when the bytes are little-endian.
 pub const ENDIAN: u32 = 0x0102_0304;
 /// "None" in a field that holds an index.
@@ -154,8 +155,15 @@ impl Section {
     }
 }
 
-/// Declares a plan record: a plain little-endian struct.
+/// Declares a plan record: a plain little-endian struct. A `checked` one holds kinds, so
+/// that not all bytes are one.
 macro_rules! record {
+    ($(#[$meta:meta])* checked $name:ident { $($(#[$field_meta:meta])* $field:ident: $ty:ty,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, TryFromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+        #[repr(C)]
+        pub struct $name { $($(#[$field_meta])* pub $field: $ty,)* }
+    };
     ($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident: $ty:ty,)* }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -165,8 +173,10 @@ macro_rules! record {
 }
 
 mod automata;
+mod kinds;
 
 pub use automata::*;
+pub use kinds::*;
 
 record! {
     /// The start of the file. `digest` is BLAKE3 over the whole file with this field zeroed.
@@ -236,16 +246,16 @@ record! {
 
 record! {
     /// Facts about the whole plan.
-    Meta {
+    checked Meta {
         /// Digest of the sections that decide: equal for equal policies.
         policy_digest: [u8; 32],
         /// Bit 0: there is a rules section. Bit 1: heuristics are on. Bit 2: tools that are
         /// always denied are hidden.
         flags: U32,
-        /// Verdict byte for unmatched destructive tools.
-        on_destructive_hint: u8,
-        /// Verdict byte for other unmatched calls.
-        on_unknown: u8,
+        /// For unmatched destructive tools.
+        on_destructive_hint: Verdict,
+        /// For other unmatched calls.
+        on_unknown: Verdict,
         /// How much a conversation remembers of what it reads, in MiB; 0: not said.
         provenance_limit: U16,
         /// Where `onDestructiveHint` was written.
@@ -306,11 +316,11 @@ record! {
 
 record! {
     /// Rules that share one tool pattern.
-    Group {
+    checked Group {
         /// The pattern.
         pattern: Str,
-        /// [`GLOB_EXACT`], [`GLOB_STAR`] or [`GLOB_NATIVE`].
-        kind: U32,
+        /// How it is read.
+        kind: GlobKind,
         /// Into [`Section::Dimensions`].
         dimensions: Range,
         /// Into [`Section::Quants`].
@@ -325,20 +335,15 @@ record! {
     }
 }
 
-/// [`Group::kind`]: the pattern is a name.
-pub const GLOB_EXACT: u32 = 0;
-/// [`Group::kind`]: only `*` is special.
-pub const GLOB_STAR: u32 = 1;
-/// [`Group::kind`]: `*`, `?` and `[a-z]` are special.
-pub const GLOB_NATIVE: u32 = 2;
-
 record! {
     /// What a group tests of one path through one view.
-    Dimension {
+    checked Dimension {
         /// The path; [`NONE`] for `calls(this)`.
         path: U32,
-        /// One of the `VIEW_` constants.
-        view: U32,
+        /// As what the path is seen.
+        view: ViewKind,
+        /// The SQL that a query is read as.
+        dialect: SqlDialect,
         /// Into [`Section::Matchers`].
         matchers: Range,
         /// The literal set of `equals` and `in`, or [`NONE`]. Values are lists of tests.
@@ -349,23 +354,6 @@ record! {
         tests: Range,
     }
 }
-
-/// The leaf itself.
-pub const VIEW_VALUE: u32 = 0;
-/// The host of a URL or address.
-pub const VIEW_HOST: u32 = 1;
-/// The domain of an address, or the host.
-pub const VIEW_DOMAIN: u32 = 2;
-/// How many leaves the path has.
-pub const VIEW_COUNT: u32 = 3;
-/// The provenance of the leaf, and of the destinations inside it.
-pub const VIEW_PROVENANCE: u32 = 4;
-/// Attempts of the tool; only on the path [`NONE`].
-pub const VIEW_CALLS: u32 = 5;
-/// Verbs of a query: `VIEW_SQL_VERB + dialect`.
-pub const VIEW_SQL_VERB: u32 = 16;
-/// Tables of a query: `VIEW_SQL_TABLE + dialect`.
-pub const VIEW_SQL_TABLE: u32 = 32;
 
 record! {
     /// An automaton run over the text of a dimension.
@@ -379,47 +367,24 @@ record! {
 
 record! {
     /// A test that is evaluated on its own.
-    SimpleTest {
-        /// One of the `TEST_` constants.
-        kind: U32,
-        /// Depends on the kind; see the constants.
+    checked SimpleTest {
+        /// What it asks.
+        kind: SimpleKind,
+        /// Depends on the kind; see there.
         operand: U32,
-        /// Depends on the kind; see the constants.
+        /// Depends on the kind; see there.
         text: Str,
-        /// A window in milliseconds for `VIEW_CALLS`; 0: for ever.
+        /// A window in milliseconds for [`ViewKind::Calls`]; 0: for ever.
         window_ms: U64,
         /// Into [`Section::Tests`].
         test: U32,
     }
 }
 
-/// Number less than `text`.
-pub const TEST_LESS: u32 = 0;
-/// Number at most `text`.
-pub const TEST_LESS_EQUAL: u32 = 1;
-/// Number greater than `text`.
-pub const TEST_GREATER: u32 = 2;
-/// Number at least `text`.
-pub const TEST_GREATER_EQUAL: u32 = 3;
-/// Number equal to `text` (only for counts and calls).
-pub const TEST_NUMBER_EQUAL: u32 = 4;
-/// There is a leaf.
-pub const TEST_EXISTS: u32 = 5;
-/// The leaf's JSON type is `operand`: 0 string, 1 number, 2 bool, 3 null.
-pub const TEST_TYPE: u32 = 6;
-/// The path lies within one of the prefixes: `operand` is the start in
-/// [`Section::Lists`] of a count and that many pairs of a string's start and length.
-pub const TEST_WITHIN: u32 = 7;
-/// The provenance is in the set `operand`: bit 0 trusted, 1 observed, 2 untrusted, 3 unproven.
-pub const TEST_PROVENANCE: u32 = 8;
-/// A destination-shaped token inside the leaf is untrusted or observed; only under
-/// [`VIEW_PROVENANCE`].
-pub const TEST_CARRIES_UNTRUSTED: u32 = 9;
-
 record! {
     /// The atoms that a test's outcome raises; each is [`NONE`], an index into
     /// [`Section::Atoms`], or with [`QUANT_BIT`] into [`Section::Quants`].
-    Test {
+    checked Test {
         /// Holds for a permissive rule: plain form, own type, not through an object.
         plain: U32,
         /// Holds for a restrictive rule: any form, or cannot be evaluated.
@@ -428,17 +393,10 @@ record! {
         all: U32,
         /// `any`, or the leaf is unfit for a permissive rule.
         maybe: U32,
-        /// One of the `TEST_CLASS_` constants.
-        class: U32,
+        /// How it treats what it is unfit for.
+        class: TestClass,
     }
 }
-
-/// [`Test::class`]: equality, which every type can answer.
-pub const TEST_CLASS_EQUALITY: u32 = 0;
-/// [`Test::class`]: a test of text, which a number, bool or null is unfit for.
-pub const TEST_CLASS_TEXT: u32 = 1;
-/// [`Test::class`]: a [`SimpleTest`] that answers for all forms at once.
-pub const TEST_CLASS_OWN: u32 = 2;
 
 record! {
     /// An elementary fact about a pick.
@@ -452,11 +410,11 @@ record! {
 
 record! {
     /// A quantified atom: raised once for all leaves of a path.
-    Quant {
+    checked Quant {
         /// The path whose leaves are counted.
         path: U32,
-        /// 0: any leaf raised it; 1: all did, and there is one.
-        all: U32,
+        /// How many of them have to raise it.
+        kind: QuantKind,
         /// The atom to raise.
         atom: U32,
     }
@@ -474,9 +432,9 @@ record! {
 
 record! {
     /// A rule, as far as a verdict needs it.
-    Rule {
-        /// Verdict byte.
-        action: U32,
+    checked Rule {
+        /// What it says.
+        action: Verdict,
         /// Where it was written.
         at: Pos,
         /// The author's reason; length 0 and start [`NONE`]: none.
@@ -488,17 +446,17 @@ record! {
 
 record! {
     /// A contract.
-    Contract {
+    checked Contract {
         /// Bare name or `<server>__<tool>`.
         key: Str,
-        /// 0 user, 1 pack.
-        layer: U32,
+        /// Whose it is.
+        layer: ContractLayer,
         /// `CONTRACT_` bits.
         flags: U32,
         /// Where it was written.
         at: Pos,
-        /// Verdict byte for tainted destinations.
-        on_tainted: U32,
+        /// For tainted destinations; not [`Verdict::Allow`].
+        on_tainted: Verdict,
         /// Into [`Section::Sinks`].
         sinks: Range,
         /// The literal set of trusted destinations, or [`NONE`].
@@ -511,8 +469,8 @@ record! {
         max_calls_at: Pos,
         /// Into [`Section::Rates`].
         rates: Range,
-        /// Label byte of outputs without a field label.
-        output_label: U32,
+        /// Of outputs without a field label.
+        output_label: Label,
         /// Into [`Section::OutputLabels`].
         outputs: Range,
         /// With [`CONTRACT_DISPATCHES`]: the argument that names the tool that is called.
@@ -552,11 +510,11 @@ record! {
 
 record! {
     /// A constraint of a contract on one path.
-    Constraint {
+    checked Constraint {
         /// The path.
         path: U32,
-        /// 0: within the prefixes; 1: matches the pattern.
-        kind: U32,
+        /// What is demanded of it.
+        kind: ConstraintKind,
         /// The automaton of the pattern, or [`NONE`].
         automaton: U32,
         /// Prefixes: into [`Section::Lists`], pairs of a string's start and length.
@@ -584,11 +542,11 @@ record! {
 
 record! {
     /// The label of a field of an output.
-    OutputLabel {
+    checked OutputLabel {
         /// Into [`Section::Lists`]: for each step of the path three numbers, as [`Sink::steps`].
         steps: Range,
-        /// Label byte.
-        label: U32,
+        /// The label.
+        label: Label,
     }
 }
 
@@ -599,18 +557,18 @@ record! {
         slots: Range,
         /// How many are used.
         count: U32,
-        /// Bit per `LITERAL_` kind that occurs.
+        /// [`LiteralKind::bit`] of each that occurs.
         kinds: U32,
     }
 }
 
 record! {
-    /// A slot; `kind` is [`NONE`] when it is empty.
-    LiteralSlot {
+    /// A slot.
+    checked LiteralSlot {
         /// Low half of the key's hash.
         hash: U32,
-        /// One of the `LITERAL_` constants.
-        kind: U32,
+        /// What it holds.
+        kind: LiteralKind,
         /// The key.
         key: Str,
         /// Into [`Section::Lists`]; empty in sets of destinations.
@@ -618,27 +576,11 @@ record! {
     }
 }
 
-/// A string, byte for byte.
-pub const LITERAL_STRING: u32 = 0;
-/// A number, in canonical decimal form.
-pub const LITERAL_NUMBER: u32 = 1;
-/// `true` or `false`.
-pub const LITERAL_BOOL: u32 = 2;
-/// `null`.
-pub const LITERAL_NULL: u32 = 3;
-/// A string in ASCII lower case, for comparison without ASCII case.
-pub const LITERAL_FOLDED: u32 = 4;
-/// The domain of `*@domain`, in ASCII lower case.
-pub const LITERAL_AT_DOMAIN: u32 = 5;
-/// The domain of `*.domain`, in ASCII lower case.
-pub const LITERAL_BELOW: u32 = 6;
-
 record! {
     /// A word of the heuristics.
-    HeuristicWord {
-        /// 0 sink name, 1 sink word, 2 sink format, 3 destructive, 4 untrusted, 5 observed,
-        /// 6 consequential.
-        kind: U32,
+    checked HeuristicWord {
+        /// Of which list.
+        kind: WordKind,
         /// The word.
         word: Str,
     }

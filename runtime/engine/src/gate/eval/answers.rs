@@ -3,11 +3,7 @@
 
 use super::{Kind, RESTRICTIVE_ONLY, Tri};
 use bouncer_plan::automaton::{Automaton, NfaScratch, Scan};
-use bouncer_plan::format::{
-    LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_BOOL, LITERAL_NULL, LITERAL_NUMBER, LITERAL_STRING,
-    LiteralSet, TEST_GREATER, TEST_GREATER_EQUAL, TEST_LESS, TEST_LESS_EQUAL, TEST_NUMBER_EQUAL,
-    TEST_PROVENANCE, TEST_WITHIN,
-};
+use bouncer_plan::format::{LiteralKind, LiteralSet, SimpleKind};
 use bouncer_plan::{Corrupt, Tables, at, literals, slice};
 use bouncer_reader::address;
 use bouncer_reader::number;
@@ -48,7 +44,7 @@ pub(super) fn literal_tests(
     number: &mut String,
     mark: &mut dyn FnMut(u32, u8),
 ) -> Result<(), Corrupt> {
-    let mut look = |literal: u32, key: &[u8], bits: u8| -> Result<(), Corrupt> {
+    let mut look = |literal: LiteralKind, key: &[u8], bits: u8| -> Result<(), Corrupt> {
         if let Some(values) = literals::find(tables, set, literal, key)? {
             for test in slice(tables.lists, values)? {
                 mark(test.get(), bits);
@@ -59,45 +55,45 @@ pub(super) fn literal_tests(
     // Typed equality first; then, in a restrictive reading, equality of the JSON texts.
     match kind {
         Kind::String => {
-            look(LITERAL_STRING, text.as_bytes(), form)?;
+            look(LiteralKind::String, text.as_bytes(), form)?;
             let kinds = set.kinds.get();
-            if kinds & (1 << LITERAL_NUMBER) != 0 && literals::canonical_number(text, number) {
-                look(LITERAL_NUMBER, number.as_bytes(), RESTRICTIVE_ONLY)?;
+            if kinds & LiteralKind::Number.bit() != 0 && literals::canonical_number(text, number) {
+                look(LiteralKind::Number, number.as_bytes(), RESTRICTIVE_ONLY)?;
             }
             if matches!(text, "true" | "false") {
-                look(LITERAL_BOOL, text.as_bytes(), RESTRICTIVE_ONLY)?;
+                look(LiteralKind::Bool, text.as_bytes(), RESTRICTIVE_ONLY)?;
             }
-            if kinds & (1 << LITERAL_AT_DOMAIN) != 0
+            if kinds & LiteralKind::AtDomain.bit() != 0
                 && let Some(domain) = address::pattern_domain(text)
             {
                 fold_ascii(domain, number);
-                look(LITERAL_AT_DOMAIN, number.as_bytes(), form)?;
+                look(LiteralKind::AtDomain, number.as_bytes(), form)?;
             }
             // The empty domain stands for every pattern of its kind: what cannot be
             // evaluated holds in a restrictive rule.
-            if kinds & (1 << LITERAL_AT_DOMAIN) != 0 && address::is_unclear_address(text) {
-                look(LITERAL_AT_DOMAIN, b"", RESTRICTIVE_ONLY)?;
+            if kinds & LiteralKind::AtDomain.bit() != 0 && address::is_unclear_address(text) {
+                look(LiteralKind::AtDomain, b"", RESTRICTIVE_ONLY)?;
             }
-            if kinds & (1 << LITERAL_BELOW) != 0 && address::is_unclear_host(text, number) {
-                look(LITERAL_BELOW, b"", RESTRICTIVE_ONLY)?;
+            if kinds & LiteralKind::Below.bit() != 0 && address::is_unclear_host(text, number) {
+                look(LiteralKind::Below, b"", RESTRICTIVE_ONLY)?;
             }
-            if kinds & (1 << LITERAL_BELOW) != 0 && address::host(text, number).is_ok() {
+            if kinds & LiteralKind::Below.bit() != 0 && address::host(text, number).is_ok() {
                 for parent in literals::parents(number) {
-                    look(LITERAL_BELOW, parent.as_bytes(), form)?;
+                    look(LiteralKind::Below, parent.as_bytes(), form)?;
                 }
             }
         }
         Kind::Number => {
             if literals::canonical_number(text, number) {
-                look(LITERAL_NUMBER, number.as_bytes(), form)?;
+                look(LiteralKind::Number, number.as_bytes(), form)?;
             }
-            look(LITERAL_STRING, text.as_bytes(), RESTRICTIVE_ONLY)?;
+            look(LiteralKind::String, text.as_bytes(), RESTRICTIVE_ONLY)?;
         }
         Kind::Bool => {
-            look(LITERAL_BOOL, text.as_bytes(), form)?;
-            look(LITERAL_STRING, text.as_bytes(), RESTRICTIVE_ONLY)?;
+            look(LiteralKind::Bool, text.as_bytes(), form)?;
+            look(LiteralKind::String, text.as_bytes(), RESTRICTIVE_ONLY)?;
         }
-        Kind::Null => look(LITERAL_NULL, b"null", form)?,
+        Kind::Null => look(LiteralKind::Null, b"null", form)?,
     }
     Ok(())
 }
@@ -109,23 +105,27 @@ pub(in crate::gate) fn fold_ascii(text: &str, out: &mut String) {
     out.make_ascii_lowercase();
 }
 
-/// A numeric comparison by its `TEST_` code.
-pub(super) fn compare(kind: u32, value: &str, operand: &str) -> Tri {
+/// A numeric comparison. A test that compares no numbers cannot be evaluated of one.
+pub(super) fn compare(kind: SimpleKind, value: &str, operand: &str) -> Tri {
     let Some(order) = number::compare(value, operand) else {
         return Tri::Unknown;
     };
     Tri::from_bool(match kind {
-        TEST_LESS => order == Ordering::Less,
-        TEST_LESS_EQUAL => order != Ordering::Greater,
-        TEST_GREATER => order == Ordering::Greater,
-        TEST_GREATER_EQUAL => order != Ordering::Less,
-        TEST_NUMBER_EQUAL => order == Ordering::Equal,
-        _ => return Tri::Unknown,
+        SimpleKind::Less => order == Ordering::Less,
+        SimpleKind::LessEqual => order != Ordering::Greater,
+        SimpleKind::Greater => order == Ordering::Greater,
+        SimpleKind::GreaterEqual => order != Ordering::Less,
+        SimpleKind::NumberEqual => order == Ordering::Equal,
+        SimpleKind::Exists
+        | SimpleKind::Type
+        | SimpleKind::Within
+        | SimpleKind::Provenance
+        | SimpleKind::CarriesUntrusted => return Tri::Unknown,
     })
 }
 
 /// A comparison of a count, written without the heap.
-pub(super) fn compare_count(kind: u32, value: u64, operand: &str) -> Tri {
+pub(super) fn compare_count(kind: SimpleKind, value: u64, operand: &str) -> Tri {
     let mut digits = [0_u8; 20];
     let mut at = digits.len();
     let mut rest = value;
@@ -145,8 +145,3 @@ pub(super) fn compare_count(kind: u32, value: u64, operand: &str) -> Tri {
         .unwrap_or("0");
     compare(kind, text, operand)
 }
-
-const _: () = assert!(
-    TEST_PROVENANCE > TEST_WITHIN,
-    "simple tests below are numeric or structural"
-);

@@ -21,23 +21,14 @@ use super::raised::{Raised, Signature};
 use crate::provenance::{self, Provenance};
 use bouncer_plan::automaton::Scan;
 use bouncer_plan::format::{
-    Constraint, Dimension, NONE, QUANT_BIT, TEST_CARRIES_UNTRUSTED, TEST_CLASS_EQUALITY,
-    TEST_CLASS_TEXT, Test, VIEW_CALLS, VIEW_COUNT, VIEW_DOMAIN, VIEW_HOST, VIEW_PROVENANCE,
-    VIEW_VALUE,
+    Constraint, ConstraintKind, Dimension, NONE, QUANT_BIT, SimpleKind, Test, TestClass, ViewKind,
 };
 use bouncer_plan::{Corrupt, Tables, at, slice};
 use bouncer_reader::json::Text;
 use bouncer_reader::path;
 use bouncer_reader::text;
 
-/// The JSON type of a leaf; the discriminants are those of [`TEST_TYPE`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    String = 0,
-    Number = 1,
-    Bool = 2,
-    Null = 3,
-}
+pub(super) use bouncer_plan::format::JsonType as Kind;
 
 /// A leaf's text as the reader gives it.
 #[derive(Debug)]
@@ -257,7 +248,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         if self.forms.kind == Kind::Null {
             return Ok(false);
         }
-        if constraint.kind.get() == 1 {
+        if constraint.kind == ConstraintKind::Matches {
             let mut matched = false;
             let scan = run(self.tables, constraint.automaton.get(), raw, nfa, |_| {
                 matched = true
@@ -278,8 +269,8 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     /// Runs all tests of one dimension on the current leaf.
     fn dimension(&mut self, dimension: &Dimension, through: bool) -> Result<(), Corrupt> {
         self.prepare();
-        match dimension.view.get() {
-            VIEW_VALUE => {
+        match dimension.view {
+            ViewKind::Value => {
                 for form in 0..3 {
                     if self.has_form(form) {
                         self.text_tests(dimension, form, Source::Form)?;
@@ -293,26 +284,37 @@ impl<'e, 'p> Evaluator<'e, 'p> {
                     through,
                 )
             }
-            VIEW_HOST | VIEW_DOMAIN => self.host_view(dimension, through),
-            VIEW_PROVENANCE => {
+            ViewKind::Host | ViewKind::Domain => self.host_view(dimension, through),
+            ViewKind::Provenance => {
                 let (mut whole, mut inside) = (None, None);
                 for test in slice(self.tables.simple_tests, &dimension.simple)? {
-                    let verdict = if test.kind.get() == TEST_CARRIES_UNTRUSTED {
-                        *inside.get_or_insert_with(|| self.carries_untrusted(dimension.path.get()))
-                    } else {
-                        let (bit, unsure) = *whole.get_or_insert_with(|| self.provenance_bit());
-                        match unsure {
-                            // Where the record is incomplete, "unproven" may be wrong.
-                            true => Tri::Unknown,
-                            false => Tri::from_bool(test.operand.get() & bit != 0),
+                    let verdict = match test.kind {
+                        SimpleKind::CarriesUntrusted => *inside
+                            .get_or_insert_with(|| self.carries_untrusted(dimension.path.get())),
+                        SimpleKind::Provenance => {
+                            let (bit, unsure) = *whole.get_or_insert_with(|| self.provenance_bit());
+                            match unsure {
+                                // Where the record is incomplete, "unproven" may be wrong.
+                                true => Tri::Unknown,
+                                false => Tri::from_bool(test.operand.get() & bit != 0),
+                            }
                         }
+                        // Not asked of where a value came from.
+                        SimpleKind::Less
+                        | SimpleKind::LessEqual
+                        | SimpleKind::Greater
+                        | SimpleKind::GreaterEqual
+                        | SimpleKind::NumberEqual
+                        | SimpleKind::Exists
+                        | SimpleKind::Type
+                        | SimpleKind::Within => Tri::Unknown,
                     };
                     self.raise(at(self.tables.tests, test.test.get())?, verdict, through);
                 }
                 Ok(())
             }
-            VIEW_COUNT | VIEW_CALLS => Ok(()),
-            view => self.sql_view(dimension, view, through),
+            ViewKind::Count | ViewKind::Calls => Ok(()),
+            ViewKind::SqlVerb | ViewKind::SqlTable => self.sql_view(dimension, through),
         }
     }
 
@@ -431,7 +433,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             if outcome & mask == mask {
                 self.push(test.all.get());
             }
-            let unfit = through || (!text && test.class.get() == TEST_CLASS_TEXT);
+            let unfit = through || (!text && test.class == TestClass::Text);
             if !unfit {
                 self.push(test.maybe.get());
             }
@@ -439,8 +441,12 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         if through || !text {
             // Leaves that no permissive rule may rest on: rare, so a plain loop.
             for test in slice(self.tables.tests, &dimension.tests)? {
-                let class = test.class.get();
-                if class == TEST_CLASS_TEXT || (through && class == TEST_CLASS_EQUALITY) {
+                let unfit = match test.class {
+                    TestClass::Text => true,
+                    TestClass::Equality => through,
+                    TestClass::Own => false,
+                };
+                if unfit {
                     self.push(test.maybe.get());
                 }
             }

@@ -3,7 +3,7 @@
 use crate::gate::raised::Raised;
 use bouncer_plan::Tables;
 use bouncer_plan::automaton::{Automaton, NfaScratch};
-use bouncer_plan::format::{AUTOMATON_NFA, NONE};
+use bouncer_plan::format::{AutomatonKind, NONE};
 
 /// State of the tests.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ impl EvalScratch {
 fn nfa_states(tables: &Tables<'_>) -> usize {
     let automata = tables.automata.iter();
     automata
-        .filter(|automaton| automaton.kind.get() == AUTOMATON_NFA)
+        .filter(|automaton| automaton.kind == AutomatonKind::Nfa)
         .filter_map(|automaton| Automaton::parse(automaton, tables.automata_bytes))
         .map(|automaton| match automaton {
             Automaton::Nfa(nfa) => nfa.states() as usize,

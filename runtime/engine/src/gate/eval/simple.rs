@@ -3,7 +3,7 @@
 
 use super::answers::compare;
 use super::{Evaluator, Kind, RESTRICTIVE_ONLY, Tri};
-use bouncer_plan::format::{Dimension, SimpleTest, TEST_EXISTS, TEST_TYPE, TEST_WITHIN};
+use bouncer_plan::format::{Dimension, SimpleKind, SimpleTest};
 use bouncer_plan::{Corrupt, at, slice};
 use bouncer_reader::path;
 
@@ -25,17 +25,30 @@ impl Evaluator<'_, '_> {
 
     /// `None`: the outcome was marked like a text test's.
     fn simple_test(&mut self, test: &SimpleTest) -> Result<Option<Tri>, Corrupt> {
-        let verdict = match test.kind.get() {
-            TEST_EXISTS => Tri::True,
-            TEST_TYPE => Tri::from_bool(test.operand.get() == self.forms.kind as u32),
-            TEST_WITHIN => {
+        let verdict = match test.kind {
+            SimpleKind::Exists => Tri::True,
+            SimpleKind::Type => Tri::from_bool(test.operand.get() == self.forms.kind as u32),
+            SimpleKind::Within => {
                 self.within_test(test)?;
                 return Ok(None);
             }
-            kind if self.forms.kind == Kind::Number => {
-                compare(kind, &self.scratch.raw, self.tables.text(&test.text)?)
+            SimpleKind::Less
+            | SimpleKind::LessEqual
+            | SimpleKind::Greater
+            | SimpleKind::GreaterEqual
+            | SimpleKind::NumberEqual
+                if self.forms.kind == Kind::Number =>
+            {
+                compare(test.kind, &self.scratch.raw, self.tables.text(&test.text)?)
             }
-            _ => Tri::Unknown,
+            // Only numbers compare. Provenance is asked in a view of its own.
+            SimpleKind::Less
+            | SimpleKind::LessEqual
+            | SimpleKind::Greater
+            | SimpleKind::GreaterEqual
+            | SimpleKind::NumberEqual
+            | SimpleKind::Provenance
+            | SimpleKind::CarriesUntrusted => Tri::Unknown,
         };
         Ok(Some(verdict))
     }

@@ -3,7 +3,10 @@
 
 use super::scratch::EvalScratch;
 use super::{Evaluator, Kind, Source, Tri};
-use bouncer_plan::format::{Dimension, NONE, VIEW_HOST};
+use bouncer_plan::format::{
+    Dimension, NONE, PROVENANCE_OBSERVED, PROVENANCE_TRUSTED, PROVENANCE_UNPROVEN,
+    PROVENANCE_UNTRUSTED, ViewKind,
+};
 use bouncer_plan::{Corrupt, at, slice};
 use bouncer_reader::address;
 use bouncer_reader::text;
@@ -36,7 +39,7 @@ impl Evaluator<'_, '_> {
                 0 => plain,
                 _ => canonical,
             };
-            let result = if dimension.view.get() == VIEW_HOST {
+            let result = if dimension.view == ViewKind::Host {
                 address::host(text, view)
             } else {
                 address::domain(text, view)
@@ -71,13 +74,8 @@ impl Evaluator<'_, '_> {
     }
 
     /// Tests of the values that a query has: its verbs or tables.
-    pub(super) fn sql_view(
-        &mut self,
-        dimension: &Dimension,
-        view: u32,
-        through: bool,
-    ) -> Result<(), Corrupt> {
-        let Some(values) = self.sql_values(view) else {
+    pub(super) fn sql_view(&mut self, dimension: &Dimension, through: bool) -> Result<(), Corrupt> {
+        let Some(values) = self.sql_values(dimension) else {
             return self.unreadable(dimension);
         };
         for value in &values {
@@ -128,8 +126,8 @@ impl Evaluator<'_, '_> {
     /// The distinct values of a query view; `None` if it cannot be read. Reading SQL is
     /// the one view that allocates.
     #[cfg(feature = "sql")]
-    fn sql_values(&self, view: u32) -> Option<Vec<String>> {
-        use bouncer_plan::format::{VIEW_SQL_TABLE, VIEW_SQL_VERB};
+    fn sql_values(&self, dimension: &Dimension) -> Option<Vec<String>> {
+        use bouncer_plan::format::SqlDialect;
         use bouncer_reader::sql;
         if self.forms.kind != Kind::String {
             return None;
@@ -145,34 +143,35 @@ impl Evaluator<'_, '_> {
         } else {
             &self.scratch.raw
         };
-        let tables = view >= VIEW_SQL_TABLE;
-        let dialect = sql::Dialect::from_byte(
-            (view
-                - if tables {
-                    VIEW_SQL_TABLE
-                } else {
-                    VIEW_SQL_VERB
-                }) as u8,
-        )?;
+        let dialect = match dimension.dialect {
+            SqlDialect::Generic => sql::Dialect::Generic,
+            SqlDialect::Postgres => sql::Dialect::Postgres,
+            SqlDialect::Sqlite => sql::Dialect::Sqlite,
+            SqlDialect::Mysql => sql::Dialect::Mysql,
+        };
         let mut values = Vec::new();
         let mut add = |value: &str| {
             if !values.iter().any(|seen| seen == value) {
                 values.push(value.to_owned());
             }
         };
-        if tables {
-            sql::tables(query, dialect, &mut add)
-        } else {
-            sql::verbs(query, dialect, &mut add)
+        match dimension.view {
+            ViewKind::SqlVerb => sql::verbs(query, dialect, &mut add).ok()?,
+            ViewKind::SqlTable => sql::tables(query, dialect, &mut add).ok()?,
+            ViewKind::Value
+            | ViewKind::Host
+            | ViewKind::Domain
+            | ViewKind::Count
+            | ViewKind::Provenance
+            | ViewKind::Calls => return None,
         }
-        .ok()?;
         Some(values)
     }
 
     /// Without the `sql` feature no query can be read.
     #[cfg(not(feature = "sql"))]
     #[expect(clippy::unused_self, reason = "same shape as with the feature")]
-    fn sql_values(&self, _view: u32) -> Option<Vec<String>> {
+    fn sql_values(&self, _dimension: &Dimension) -> Option<Vec<String>> {
         None
     }
 
@@ -213,20 +212,20 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// The bit of the leaf's provenance in [`TEST_PROVENANCE`]'s set, and whether it may
+    /// The `PROVENANCE_` bit of the leaf, and whether it may
     /// be wrong.
     pub(super) fn provenance_bit(&mut self) -> (u32, bool) {
         let evidence = self
             .provenance
             .evidence(&self.scratch.raw, self.provenance_scratch);
         if evidence.trusted.is_some() {
-            (1, false)
+            (PROVENANCE_TRUSTED, false)
         } else if evidence.untrusted.is_some() {
-            (1 << 2, false)
+            (PROVENANCE_UNTRUSTED, false)
         } else if evidence.observed.is_some() {
-            (1 << 1, evidence.incomplete)
+            (PROVENANCE_OBSERVED, evidence.incomplete)
         } else {
-            (1 << 3, evidence.incomplete)
+            (PROVENANCE_UNPROVEN, evidence.incomplete)
         }
     }
 }

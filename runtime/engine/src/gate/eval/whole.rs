@@ -3,7 +3,7 @@
 use super::Evaluator;
 use super::answers::compare_count;
 use crate::gate::raised::Signature;
-use bouncer_plan::format::{NONE, VIEW_CALLS};
+use bouncer_plan::format::{NONE, QuantKind, ViewKind};
 use bouncer_plan::{Corrupt, at, slice};
 
 impl Evaluator<'_, '_> {
@@ -14,13 +14,13 @@ impl Evaluator<'_, '_> {
         for aim in self.aims.iter().filter(|aim| aim.once) {
             let dimension = at(self.tables.dimensions, aim.dimension)?;
             for test in slice(self.tables.simple_tests, &dimension.simple)? {
-                let value = if dimension.view.get() == VIEW_CALLS {
+                let value = if dimension.view == ViewKind::Calls {
                     calls(test.window_ms.get())
                 } else {
                     let leaves = self.scratch.counts.get(aim.path as usize);
                     u64::from(leaves.copied().unwrap_or(0))
                 };
-                let verdict = compare_count(test.kind.get(), value, self.tables.text(&test.text)?);
+                let verdict = compare_count(test.kind, value, self.tables.text(&test.text)?);
                 self.raise(at(self.tables.tests, test.test.get())?, verdict, false);
             }
         }
@@ -40,7 +40,11 @@ impl Evaluator<'_, '_> {
                     .get(quant.path.get() as usize)
                     .copied()
                     .unwrap_or(0);
-                if raised > 0 && (quant.all.get() == 0 || raised == leaves) {
+                let enough = match quant.kind {
+                    QuantKind::Any => true,
+                    QuantKind::All => raised == leaves,
+                };
+                if raised > 0 && enough {
                     self.push(quant.atom.get());
                 }
             }

@@ -14,7 +14,7 @@ use super::eval::fold_ascii;
 use super::leaf::{Leaf, LeafKind, NO_SINK, raw_text};
 use crate::provenance::{self, Provenance};
 use bouncer_plan::Verdict;
-use bouncer_plan::format::{LITERAL_AT_DOMAIN, LITERAL_BELOW, LITERAL_FOLDED, LiteralSet};
+use bouncer_plan::format::{LiteralKind, LiteralSet};
 use bouncer_plan::{Corrupt, Tables, literals};
 use bouncer_reader::address;
 use bouncer_reader::json::Text;
@@ -314,21 +314,21 @@ fn is_trusted(
         return Ok(false);
     }
     fold_ascii(destination, buffer);
-    if literals::find(tables, set, LITERAL_FOLDED, buffer.as_bytes())?.is_some() {
+    if literals::find(tables, set, LiteralKind::Folded, buffer.as_bytes())?.is_some() {
         return Ok(true);
     }
     let kinds = set.kinds.get();
     if let Some(domain) = domain {
-        if kinds & (1 << LITERAL_AT_DOMAIN) == 0 {
+        if kinds & LiteralKind::AtDomain.bit() == 0 {
             return Ok(false);
         }
         fold_ascii(domain, buffer);
-        let found = literals::find(tables, set, LITERAL_AT_DOMAIN, buffer.as_bytes())?;
+        let found = literals::find(tables, set, LiteralKind::AtDomain, buffer.as_bytes())?;
         return Ok(found.is_some());
     }
-    if kinds & (1 << LITERAL_BELOW) != 0 && address::host(destination, buffer).is_ok() {
+    if kinds & LiteralKind::Below.bit() != 0 && address::host(destination, buffer).is_ok() {
         for parent in literals::parents(buffer) {
-            if literals::find(tables, set, LITERAL_BELOW, parent.as_bytes())?.is_some() {
+            if literals::find(tables, set, LiteralKind::Below, parent.as_bytes())?.is_some() {
                 return Ok(true);
             }
         }
