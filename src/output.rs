@@ -110,3 +110,9 @@ pub fn error_line(message: &str) {
     // If standard error is gone there is nobody left to tell.
     let _ = writeln!(anstream::stderr(), "\u{1b}[1;31merror\u{1b}[0m: {message}");
 }
+
+/// Tells whoever reads standard error something.
+pub fn note(message: &str) {
+    // If standard error is gone there is nobody left to tell.
+    let _ = writeln!(std::io::stderr(), "bouncer: {message}");
+}

@@ -1,9 +1,10 @@
 //! `bouncer gateway`: one checkpoint in front of all servers that the policy names.
 
 use super::endpoint::{EndpointError, expand};
-use super::run::{OBSERVING, audit_log, desk, kept, metrics, note, shared_budgets};
+use super::run::{OBSERVING, audit_log, desk, kept, metrics, shared_budgets};
 use super::{page, reload};
 use crate::cli::{GatewayArgs, ListenArgs, PolicySource};
+use crate::output::note;
 use crate::output::{Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;

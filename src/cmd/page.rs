@@ -2,9 +2,9 @@
 //!
 //! A page that cannot be had is said, and is no reason for a gateway not to run.
 
-use super::run::note;
 use crate::cli::PageArgs;
 use crate::output::Failure;
+use crate::output::note;
 use crate::source;
 use crate::ui::{self, Link, Subject};
 use bouncer_compiler::diagnostic::escape;

@@ -3,9 +3,9 @@
 //!
 //! What does not compile, or does not load, is said and changes nothing.
 
-use super::run::note;
 use crate::cli::PolicySource;
 use crate::output::Failure;
+use crate::output::note;
 use crate::source;
 use bouncer_plan::Plan;
 use bouncer_proxy::{Change, Changes, Watcher, changes};

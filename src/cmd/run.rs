@@ -3,7 +3,7 @@
 use super::client_config::Upstream;
 use super::reload;
 use crate::cli::{AuditOptions, BudgetOptions, MetricsOptions, RunArgs, SyncWhen};
-use crate::output::{Failure, Outcome};
+use crate::output::{Failure, Outcome, note};
 use crate::source;
 use bouncer_audit::{self, Audit};
 use bouncer_compiler::diagnostic::escape;
@@ -208,9 +208,4 @@ pub(super) fn desk(plan: &Plan, path: Option<PathBuf>, conversation: String) -> 
             None
         }
     }
-}
-
-pub(super) fn note(message: &str) {
-    // If standard error is gone there is nobody left to tell.
-    let _ = writeln!(std::io::stderr(), "bouncer: {message}");
 }

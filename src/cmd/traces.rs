@@ -1,8 +1,8 @@
 //! Where spans of calls go: as the command line says, else as the environment does, in the
 //! words of OpenTelemetry's specification.
 
-use super::run::note;
 use crate::output::Failure;
+use crate::output::note;
 use bouncer_proxy::Traces;
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";

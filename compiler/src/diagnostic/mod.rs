@@ -6,6 +6,7 @@
 
 mod codes;
 mod compile;
+mod explain;
 mod page;
 mod pages;
 mod quote;
@@ -14,7 +15,8 @@ mod source;
 
 pub use codes::Code;
 pub use compile::{of_compile_errors, token_at};
-pub use page::{Page, all_codes, explain};
+pub use explain::{all_codes, explain};
+pub use page::Page;
 pub use quote::{escape, is_invisible, plain, quote, visible};
 pub use render::{human, human_one, json, short};
 pub use source::{Source, SourceMap, Span};

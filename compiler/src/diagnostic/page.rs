@@ -1,6 +1,6 @@
-//! The page of a code, as `bouncer explain` prints it.
+//! What there is to know about a code, and how that is written.
 
-use super::{Code, Severity, pages};
+use super::{Code, Severity};
 use std::fmt;
 
 /// What there is to know about a code.
@@ -21,20 +21,6 @@ pub struct Page {
     pub example: &'static str,
     /// How to fix it.
     pub fix: &'static str,
-}
-
-/// The page of the code written `code`, e.g. `B0201`; letter case does not matter.
-#[must_use]
-pub fn explain(code: &str) -> Option<&'static Page> {
-    let code = code.trim();
-    pages::PAGES
-        .iter()
-        .find(|page| page.code.name().eq_ignore_ascii_case(code))
-}
-
-/// All codes, ascending.
-pub fn all_codes() -> impl Iterator<Item = Code> {
-    pages::PAGES.iter().map(|page| page.code)
 }
 
 impl fmt::Display for Page {

@@ -2,8 +2,8 @@
 //!
 //! The answer is about every statement in the text, nested ones included: a `WITH`
 //! that deletes reads as a query to whoever looks at its first word only. A reading
-//! counts only where no reader can have another one: [`lexemes`] refuses what servers
-//! cut up differently, [`statements`] what runs text or changes later readings, and two
+//! counts only where no reader can have another one: `lexemes` refuses what servers
+//! cut up differently, `statements` what runs text or changes later readings, and two
 //! parsers that know nothing of each other have to agree. All else is [`Unreadable`].
 //! Unlike the other views this one allocates.
 
