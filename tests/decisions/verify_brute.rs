@@ -66,7 +66,9 @@ fn op(rng: &mut Rng) -> Op {
                 Scalar::Number("2".to_owned())
             })
         })),
-        9..=14 => Op::Part(*rng.choose(&Part::ALL), text(rng)),
+        // Not the end: which numbers end in a digit the domain of calls does not know.
+        9..=12 => Op::Part(Part::Anywhere, text(rng)),
+        13 | 14 => Op::Part(Part::Start, text(rng)),
         15..=18 => {
             let regex = (*rng.pick(&REGEXES)).to_owned();
             Op::Matches(Pattern {
