@@ -114,5 +114,5 @@ pub fn error_line(message: &str) {
 /// Tells whoever reads standard error something.
 pub fn note(message: &str) {
     // If standard error is gone there is nobody left to tell.
-    let _ = writeln!(std::io::stderr(), "bouncer: {message}");
+    let _ = writeln!(io::stderr(), "bouncer: {message}");
 }

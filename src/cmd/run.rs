@@ -13,7 +13,6 @@ use bouncer_plan::Plan;
 use bouncer_proxy::{Approvals, Changes, Endpoint, Metrics, Proxy, Settings, conversation_id};
 use bouncer_store::SharedBudgets;
 use bouncer_store::approvals::Store;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
