@@ -226,8 +226,27 @@ fn default_key(key: &str) -> Option<Value> {
             "For other tools; `allow` if the key is left out.",
             "verdict",
         ),
+        "onEffect" => says(
+            "By effect: verdicts for calls before anything untrusted was read; `ask` for run, grant, pay and destroy if left out, else `allow`.",
+            by_effect(),
+        ),
+        "afterUntrusted" => says(
+            "By effect: verdicts for calls after untrusted text was read, where nobody vouches for the target; `ask` if left out.",
+            by_effect(),
+        ),
         _ => None,
     }
+}
+
+/// One verdict for all effects, or a mapping of effects to verdicts.
+fn by_effect() -> Value {
+    let verdict = json!({ "$ref": "#/definitions/verdict" });
+    let effects = Effect::ALL.map(|effect| (effect.name().to_owned(), verdict.clone()));
+    let effects: serde_json::Map<String, Value> = effects.into_iter().collect();
+    json!({ "anyOf": [
+        verdict,
+        { "type": "object", "additionalProperties": false, "properties": effects },
+    ]})
 }
 
 fn approval_key(key: &str) -> Option<Value> {
@@ -332,6 +351,10 @@ fn contract_key(key: &str) -> Option<Value> {
                 },
                 DISPATCH_KEYS,
             ),
+        ),
+        "effects" => says(
+            "All that the tool does, in place of what its name and a pack show.",
+            json!({ "type": "array", "items": { "enum": Effect::ALL.map(Effect::name) } }),
         ),
         "extends" => says(
             "Merge with the pack's contract instead of replacing it.",

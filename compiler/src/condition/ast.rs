@@ -58,8 +58,48 @@ pub enum SubjectKind {
     Provenance(Path),
     /// `carries_untrusted(args.x)`; goes with [`OpKind::Holds`] only.
     Carries(Path),
+    /// `carries_private(args.x)`; goes with [`OpKind::Holds`] only.
+    CarriesPrivate(Path),
     /// `calls(this)`
     Calls,
+    /// `effect`; goes with `in`, `not in`, `==` and `!=`.
+    Effect,
+    /// `read_untrusted`, `read_private`, `user_named_effect`; go with [`OpKind::Holds`] only.
+    Fact(Fact),
+}
+
+impl SubjectKind {
+    /// Whether it is a test by itself.
+    #[must_use]
+    pub const fn holds_alone(&self) -> bool {
+        matches!(self, Self::Carries(_) | Self::CarriesPrivate(_) | Self::Fact(_))
+    }
+}
+
+/// A fact of the conversation so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// `read_untrusted`
+    ReadUntrusted,
+    /// `read_private`
+    ReadPrivate,
+    /// `user_named_effect`
+    UserNamedEffect,
+}
+
+impl Fact {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::ReadUntrusted, Self::ReadPrivate, Self::UserNamedEffect];
+
+    /// The name as conditions write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ReadUntrusted => "read_untrusted",
+            Self::ReadPrivate => "read_private",
+            Self::UserNamedEffect => "user_named_effect",
+        }
+    }
 }
 
 /// An operator with its operand, and where they were written.

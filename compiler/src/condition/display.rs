@@ -73,7 +73,10 @@ impl Display for Subject {
             SubjectKind::Count(path) => write!(f, "{}.count", Written(path)),
             SubjectKind::Provenance(path) => write!(f, "provenance({})", Written(path)),
             SubjectKind::Carries(path) => write!(f, "carries_untrusted({})", Written(path)),
+            SubjectKind::CarriesPrivate(path) => write!(f, "carries_private({})", Written(path)),
             SubjectKind::Calls => f.write_str("calls(this)"),
+            SubjectKind::Effect => f.write_str("effect"),
+            SubjectKind::Fact(fact) => f.write_str(fact.name()),
         }
     }
 }

@@ -2,16 +2,17 @@
 //! regexes, and turns `!=`, `not in` into negations of the positive test.
 
 use super::ast::{
-    Comparison, Expr, Op as AstOp, OpKind, Span, Subject as AstSubject, SubjectKind,
+    Comparison, Expr, Fact, Op as AstOp, OpKind, Span, Subject as AstSubject, SubjectKind,
     Test as AstTest, Value, ValueKind,
 };
 use super::items::list_item;
 use super::similar::similar;
 use super::{Context, Error};
 use crate::policy::{
-    Compare, Cond, ListItem, Op, Part, Pattern, Quantifier, Scalar, Subject, Test, View,
+    Compare, Cond, ListItem, Op, Part, Pattern, Provenance, Quantifier, Scalar, Subject, Test,
+    View,
 };
-use bouncer_plan::Label;
+use bouncer_plan::{Effect, Effects};
 
 /// Resolves a tree.
 pub(super) fn lower(expr: &Expr, context: &Context<'_>) -> Result<Cond, Vec<Error>> {
@@ -65,32 +66,36 @@ impl Lower<'_> {
 
     fn test(&mut self, test: &AstTest) -> Option<Cond> {
         let at = (self.context.position)(test.span.start);
-        if test.quantifier != Quantifier::Pick
-            && matches!(
-                test.subject.kind,
-                SubjectKind::Count(_) | SubjectKind::Calls
-            )
+        let whole = match test.subject.kind {
+            SubjectKind::Count(_) | SubjectKind::Calls => Some("a count is one"),
+            SubjectKind::Effect => Some("`effect in` asks of all effects of the call already"),
+            SubjectKind::Fact(_) => Some("this is a fact of the whole call"),
+            _ => None,
+        };
+        if let Some(why) = whole
+            && test.quantifier != Quantifier::Pick
         {
-            return self.fail(
-                Error::new(
-                    "`any` and `all` are about several values, a count is one",
-                    test.span,
-                )
-                .help("leave `any` or `all` out"),
-            );
+            let message = format!("`any` and `all` are about several values, {why}");
+            return self.fail(Error::new(message, test.span).help("leave `any` or `all` out"));
         }
         let Resolved { op, negated } = match &test.subject.kind {
             SubjectKind::Arg(_, view) => self.arg(&test.subject, *view, &test.op)?,
             SubjectKind::Count(_) | SubjectKind::Calls => self.count(&test.subject, &test.op)?,
             SubjectKind::Provenance(_) => self.provenance(&test.op)?,
             SubjectKind::Carries(_) => Op::CarriesUntrusted.into(),
+            SubjectKind::CarriesPrivate(_) => Op::CarriesPrivate.into(),
+            SubjectKind::Effect => self.effect(&test.op)?,
+            SubjectKind::Fact(Fact::ReadUntrusted) => Op::ReadUntrusted.into(),
+            SubjectKind::Fact(Fact::ReadPrivate) => Op::ReadPrivate.into(),
+            SubjectKind::Fact(Fact::UserNamedEffect) => Op::UserNamedEffect.into(),
         };
         let subject = match &test.subject.kind {
             SubjectKind::Arg(path, view) => Subject::Arg(path.clone(), *view),
             SubjectKind::Count(path) => Subject::Count(path.clone()),
-            SubjectKind::Provenance(path) | SubjectKind::Carries(path) => {
-                Subject::Provenance(path.clone())
-            }
+            SubjectKind::Provenance(path)
+            | SubjectKind::Carries(path)
+            | SubjectKind::CarriesPrivate(path) => Subject::Provenance(path.clone()),
+            SubjectKind::Effect | SubjectKind::Fact(_) => Subject::Session,
             SubjectKind::Calls => Subject::Calls {
                 window_ms: match &test.op.kind {
                     OpKind::Compare { per, .. } => per.map(|(ms, _)| ms),
@@ -122,9 +127,13 @@ impl Lower<'_> {
         let path = match &test.subject.kind {
             SubjectKind::Arg(path, _)
             | SubjectKind::Provenance(path)
-            | SubjectKind::Carries(path) => path.clone(),
-            // Quantified counts were refused above.
-            SubjectKind::Count(_) | SubjectKind::Calls => return None,
+            | SubjectKind::Carries(path)
+            | SubjectKind::CarriesPrivate(path) => path.clone(),
+            // Quantified facts of the whole call were refused above.
+            SubjectKind::Count(_)
+            | SubjectKind::Calls
+            | SubjectKind::Effect
+            | SubjectKind::Fact(_) => return None,
         };
         Some(Cond::All(vec![
             Cond::Not(Box::new(leaf(flipped, op))),
@@ -526,19 +535,76 @@ impl Lower<'_> {
         }
     }
 
-    /// A provenance; `Some(None)` is `unproven`.
-    fn label(&mut self, value: &Value) -> Option<Option<Label>> {
+    /// `effect in […]`, and `effect == run` for one.
+    fn effect(&mut self, op: &AstOp) -> Option<Resolved> {
+        let (items, negated) = match &op.kind {
+            OpKind::Compare {
+                comparison: comparison @ (Comparison::Equal | Comparison::NotEqual),
+                value,
+                per: None,
+            } => (
+                std::slice::from_ref(value),
+                *comparison == Comparison::NotEqual,
+            ),
+            OpKind::In { negated, items } => (items.as_slice(), *negated),
+            _ => {
+                return self.fail(
+                    Error::new("an effect can only be asked for with `in`", op.span)
+                        .help("for example `effect in [run, grant]`"),
+                );
+            }
+        };
+        if items.is_empty() {
+            return self.fail(
+                Error::new("no effect is in an empty list", op.span)
+                    .help(format!("name some of {}", Effects::ALL)),
+            );
+        }
+        let effects: Vec<_> = items.iter().map(|item| self.one_effect(item)).collect();
+        Some(Resolved {
+            op: Op::Effect(effects.into_iter().collect::<Option<_>>()?),
+            negated,
+        })
+    }
+
+    fn one_effect(&mut self, value: &Value) -> Option<Effect> {
+        let word = match &value.kind {
+            ValueKind::Text(text) | ValueKind::Word(text) => text.as_str(),
+            _ => "",
+        };
+        if let Ok(effect) = word.parse() {
+            return Some(effect);
+        }
+        let names = Effect::ALL.map(Effect::name);
+        let near = similar(word, names).or(match word {
+            "delete" | "remove" | "destructive" => Some("destroy"),
+            "execute" | "exec" | "shell" => Some("run"),
+            "buy" | "payment" | "purchase" => Some("pay"),
+            "share" | "permission" | "access" => Some("grant"),
+            "post" => Some("publish"),
+            _ => None,
+        });
+        let error = Error::new(format!("`{value}` is not an effect"), value.span);
+        self.fail(match near {
+            Some(near) => error.help(format!("did you mean `{near}`?")),
+            None => error.help(format!("one of {}", Effects::ALL)),
+        })
+    }
+
+    /// A provenance.
+    fn label(&mut self, value: &Value) -> Option<Provenance> {
         let word = match &value.kind {
             ValueKind::Text(text) | ValueKind::Word(text) => text.as_str(),
             _ => "",
         };
         match word {
-            "untrusted" => Some(Some(Label::Untrusted)),
-            "observed" => Some(Some(Label::Observed)),
-            "trusted" => Some(Some(Label::Trusted)),
-            "unproven" => Some(None),
+            "untrusted" => Some(Provenance::Untrusted),
+            "observed" => Some(Provenance::Observed),
+            "trusted" => Some(Provenance::Trusted),
+            "user" => Some(Provenance::User),
+            "unproven" => Some(Provenance::Unproven),
             _ => {
-                let names = ["untrusted", "observed", "trusted", "unproven"];
+                let names = ["untrusted", "observed", "trusted", "user", "unproven"];
                 let near = similar(word, names).or(match word {
                     "tainted" => Some("untrusted"),
                     "unknown" => Some("unproven"),
@@ -547,7 +613,8 @@ impl Lower<'_> {
                 let error = Error::new(format!("`{value}` is not a provenance"), value.span);
                 self.fail(match near {
                     Some(near) => error.help(format!("did you mean `{near}`?")),
-                    None => error.help("one of `untrusted`, `observed`, `trusted`, `unproven`"),
+                    None => error
+                        .help("one of `untrusted`, `observed`, `trusted`, `user`, `unproven`"),
                 })
             }
         }

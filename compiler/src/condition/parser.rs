@@ -163,7 +163,7 @@ impl Builder {
         let subject = self.subject(first);
         let Some(op) = inner.next() else {
             let subject = subject?;
-            if matches!(subject.kind, SubjectKind::Carries(_)) {
+            if subject.kind.holds_alone() {
                 return Some(Test {
                     quantifier,
                     subject,
@@ -193,7 +193,7 @@ impl Builder {
         let after = span(&op);
         let op = self.op(op);
         let (subject, op) = (subject?, op?);
-        if matches!(subject.kind, SubjectKind::Carries(_)) {
+        if subject.kind.holds_alone() {
             return self.fail(
                 Error::new(format!("`{text}` is a test by itself"), after)
                     .help(format!("write `{text}` or `not {text}`")),

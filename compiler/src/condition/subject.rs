@@ -1,20 +1,21 @@
-//! Subjects: paths, views, counts, provenance and calls.
+//! Subjects: paths, views, counts, provenance, calls, effects and facts of the session.
 
 use pest::iterators::{Pair, Pairs};
 
 use super::Error;
-use super::ast::{Span, Subject, SubjectKind};
+use super::ast::{Fact, Span, Subject, SubjectKind};
 use super::literal::unescape;
 use super::parser::{Builder, Rule, span};
 use super::similar::similar;
 use crate::policy::{Part, Path, Segment, SqlDialect, View};
 
-const FUNCTIONS: [&str; 7] = [
+const FUNCTIONS: [&str; 8] = [
     "host",
     "domain",
     "sql",
     "provenance",
     "carries_untrusted",
+    "carries_private",
     "calls",
     "count",
 ];
@@ -37,6 +38,15 @@ struct Written {
     counted: bool,
 }
 
+/// What a name stands for that is no argument.
+fn of_the_session(name: &str) -> Option<SubjectKind> {
+    if name == "effect" {
+        return Some(SubjectKind::Effect);
+    }
+    let fact = Fact::ALL.into_iter().find(|fact| fact.name() == name);
+    fact.map(SubjectKind::Fact)
+}
+
 impl Builder {
     /// Reads a `subject` pair.
     pub(super) fn subject(&self, pair: Pair<'_, Rule>) -> Option<Subject> {
@@ -47,6 +57,15 @@ impl Builder {
         };
         let kind = if root.as_rule() == Rule::call {
             self.call(root, inner, at)?
+        } else if let Some(kind) = of_the_session(root.as_str()) {
+            if let Some(step) = inner.next() {
+                let message = format!("`{}` has no part `{}`", root.as_str(), step.as_str());
+                return self.fail(Error::new(message, span(&step)).help(format!(
+                    "an argument of that name is `args.{}`",
+                    root.as_str()
+                )));
+            }
+            kind
         } else {
             let written = self.path(&root, inner, at)?;
             if written.counted {
@@ -142,6 +161,14 @@ impl Builder {
         if let Some(function) = similar(name, FUNCTIONS) {
             return self.fail(error.help(format!("did you mean `{function}(…)`?")));
         }
+        let facts = Fact::ALL.into_iter().map(Fact::name).chain(["effect"]);
+        let near = similar(name, facts).or(match name {
+            "effects" => Some("effect"),
+            _ => None,
+        });
+        if let Some(fact) = near {
+            return self.fail(error.help(format!("did you mean `{fact}`?")));
+        }
         self.fail(error.help(format!("arguments stand under `args`: `args.{name}{rest}`")))
     }
 
@@ -191,6 +218,9 @@ impl Builder {
             "domain" => SubjectKind::Arg(self.one_path(function, &arguments, here)?, View::Domain),
             "provenance" => SubjectKind::Provenance(self.one_path(function, &arguments, here)?),
             "carries_untrusted" => SubjectKind::Carries(self.one_path(function, &arguments, here)?),
+            "carries_private" => {
+                SubjectKind::CarriesPrivate(self.one_path(function, &arguments, here)?)
+            }
             "count" => SubjectKind::Count(self.one_path(function, &arguments, here)?),
             "sql" => return self.sql(&arguments, steps, here),
             "calls" => {
@@ -231,7 +261,7 @@ impl Builder {
                         ))
                     }
                     _ => error.help(
-                        "the functions are `host`, `domain`, `sql`, `provenance`, `carries_untrusted`, `calls`, `count`",
+                        "the functions are `host`, `domain`, `sql`, `provenance`, `carries_untrusted`, `carries_private`, `calls`, `count`",
                     ),
                 });
             }

@@ -7,11 +7,12 @@ use crate::lower::{CompileError, PathTable, paths_display, sorted_contracts, ste
 use crate::policy::{Contract, Layer, Policy, TrustedForm};
 use bouncer_plan::Label;
 use bouncer_plan::format::{
-    self, CONTRACT_CONFIRM, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS,
-    CONTRACT_OUTPUTS, CONTRACT_RESOLVE_SYMLINKS, Constraint, ConstraintKind, ContractLayer,
-    LiteralKind, NONE, OutputLabel, Range, RateLimit, Sink,
+    self, CONTRACT_CONFIRM, CONTRACT_DECIDES, CONTRACT_DISPATCHES, CONTRACT_EFFECTS,
+    CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS, CONTRACT_OUTPUTS, CONTRACT_RESOLVE_SYMLINKS,
+    Constraint, ConstraintKind, ContractLayer, LiteralKind, NONE, OutputLabel, Range, RateLimit,
+    Secrecy, Sink,
 };
-use zerocopy::little_endian::{U32, U64};
+use zerocopy::little_endian::{U16, U32, U64};
 
 /// Writes all contracts, sorted by key, then layer.
 pub(super) fn write(
@@ -41,19 +42,8 @@ fn write_contract(
         };
         writer.sinks.push(record);
     }
-    let mut trusted = LiteralSetBuilder::default();
-    for destination in &contract.trusted {
-        match &destination.form {
-            TrustedForm::Exact(text) => trusted.add(LiteralKind::Folded, text.to_ascii_lowercase()),
-            TrustedForm::AtDomain(domain) => {
-                trusted.add(LiteralKind::AtDomain, domain.to_ascii_lowercase())
-            }
-            TrustedForm::Below(domain) => {
-                trusted.add(LiteralKind::Below, domain.to_ascii_lowercase())
-            }
-        }
-    }
-    let trusted = writer.literal_set(&trusted);
+    let trusted = contract.trusted.iter().map(|trusted| &trusted.form);
+    let trusted = write_destinations(writer, trusted);
     let first_constraint = writer.constraints.len();
     write_constraints(writer, contract, paths, errors);
     let first_rate = writer.rates.len();
@@ -70,6 +60,7 @@ fn write_contract(
         let record = OutputLabel {
             steps: writer.steps(&steps(&field.path)),
             label: field.label,
+            secrecy: secrecy(field.private),
         };
         writer.output_labels.push(record);
     }
@@ -84,6 +75,8 @@ fn write_contract(
         (contract.outputs.is_some(), CONTRACT_OUTPUTS),
         (contract.confirm, CONTRACT_CONFIRM),
         (contract.dispatches.is_some(), CONTRACT_DISPATCHES),
+        (contract.effects_complete, CONTRACT_EFFECTS),
+        (contract.decides, CONTRACT_DECIDES),
     ] {
         if set {
             flags |= flag;
@@ -114,8 +107,35 @@ fn write_contract(
         dispatch_tool: writer.text(dispatch.map_or("", |dispatch| &dispatch.tool)),
         dispatch_arguments: writer.text(dispatch.map_or("", |dispatch| &dispatch.arguments)),
         dispatch_at: pos(dispatch.map(|dispatch| dispatch.at)),
+        effects: U16::new(contract.effects.bits()),
+        secrecy: secrecy(contract.outputs.as_ref().is_some_and(|o| o.private)),
     };
     writer.contracts.push(record);
+}
+
+const fn secrecy(private: bool) -> Secrecy {
+    match private {
+        true => Secrecy::Private,
+        false => Secrecy::Open,
+    }
+}
+
+/// Writes a list of destinations.
+pub(super) fn write_destinations<'d>(
+    writer: &mut Writer,
+    destinations: impl Iterator<Item = &'d TrustedForm>,
+) -> u32 {
+    let mut set = LiteralSetBuilder::default();
+    for destination in destinations {
+        match destination {
+            TrustedForm::Exact(text) => set.add(LiteralKind::Folded, text.to_ascii_lowercase()),
+            TrustedForm::AtDomain(domain) => {
+                set.add(LiteralKind::AtDomain, domain.to_ascii_lowercase());
+            }
+            TrustedForm::Below(domain) => set.add(LiteralKind::Below, domain.to_ascii_lowercase()),
+        }
+    }
+    writer.literal_set(&set)
 }
 
 fn write_constraints(

@@ -230,6 +230,9 @@ fn meta(writer: &mut Writer, policy: &Policy, lowered: &Lowered) -> Meta {
         audit_path: writer.text(policy.audit_path.as_deref().unwrap_or_default()),
         approval_path: writer.text(policy.approval_path.as_deref().unwrap_or_default()),
         approval_timeout_ms: policy.approval_timeout_ms.unwrap_or(0).into(),
+        on_effect: policy.effects.on_effect,
+        after_untrusted: policy.effects.after_untrusted,
+        me: U32::new(contracts::write_destinations(writer, policy.effects.me.iter())),
     }
 }
 

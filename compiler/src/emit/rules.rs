@@ -7,11 +7,10 @@ use crate::lower::{
     CompileError, Dimension, DimensionKey, Group, Lowered, LoweredTest, Mode, class, pattern,
     patterns_of,
 };
-use crate::policy::{Compare, ListItem, Op, Policy, Quantifier, Scalar, TypeName};
-use bouncer_plan::Label;
+use crate::policy::{Compare, ListItem, Op, Policy, Provenance, Quantifier, Scalar, TypeName};
 use bouncer_plan::format::{
     self, JsonType, LiteralKind, Matcher, NONE, PROVENANCE_OBSERVED, PROVENANCE_TRUSTED,
-    PROVENANCE_UNPROVEN, PROVENANCE_UNTRUSTED, QUANT_BIT, Range, SimpleKind, SimpleTest, Str,
+    PROVENANCE_UNPROVEN, PROVENANCE_UNTRUSTED, PROVENANCE_USER, QUANT_BIT, Range, SimpleKind, SimpleTest, Str,
     ViewKind,
 };
 use bouncer_plan::literals::canonical_number;
@@ -314,17 +313,28 @@ fn write_simple(writer: &mut Writer, op: &Op, test: &LoweredTest, index: u32) {
             );
         }
         Op::Provenance(labels) => {
-            let bit = |label: &Option<Label>| match label {
-                Some(Label::Trusted) => PROVENANCE_TRUSTED,
-                Some(Label::Observed) => PROVENANCE_OBSERVED,
-                Some(Label::Untrusted) => PROVENANCE_UNTRUSTED,
-                None => PROVENANCE_UNPROVEN,
+            let bit = |from: &Provenance| match from {
+                Provenance::Trusted => PROVENANCE_TRUSTED,
+                Provenance::User => PROVENANCE_USER,
+                Provenance::Observed => PROVENANCE_OBSERVED,
+                Provenance::Untrusted => PROVENANCE_UNTRUSTED,
+                Provenance::Unproven => PROVENANCE_UNPROVEN,
             };
             let operand = labels.iter().map(bit).fold(0, |set, bit| set | bit);
             push_simple(writer, SimpleKind::Provenance, operand, "", test, index);
         }
         Op::CarriesUntrusted => {
             push_simple(writer, SimpleKind::CarriesUntrusted, 0, "", test, index);
+        }
+        Op::CarriesPrivate => push_simple(writer, SimpleKind::CarriesPrivate, 0, "", test, index),
+        Op::Effect(effects) => {
+            let bits = u32::from(effects.bits());
+            push_simple(writer, SimpleKind::Effect, bits, "", test, index);
+        }
+        Op::ReadUntrusted => push_simple(writer, SimpleKind::ReadUntrusted, 0, "", test, index),
+        Op::ReadPrivate => push_simple(writer, SimpleKind::ReadPrivate, 0, "", test, index),
+        Op::UserNamedEffect => {
+            push_simple(writer, SimpleKind::UserNamedEffect, 0, "", test, index);
         }
         // Handled by the caller.
         Op::Equals(_) | Op::In(_) | Op::Part(..) | Op::Matches(_) => {}

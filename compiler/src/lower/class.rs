@@ -14,9 +14,16 @@ pub fn class(op: &Op, view: ViewKind) -> TestClass {
         Op::In(items) if items.iter().any(is_textual) => TestClass::Text,
         Op::Equals(_) | Op::In(_) => TestClass::Equality,
         Op::Part(..) | Op::Matches(_) | Op::Within(_) => TestClass::Text,
-        Op::Compare(..) | Op::Exists | Op::Type(_) | Op::Provenance(_) | Op::CarriesUntrusted => {
-            TestClass::Own
-        }
+        Op::Compare(..)
+        | Op::Exists
+        | Op::Type(_)
+        | Op::Provenance(_)
+        | Op::CarriesUntrusted
+        | Op::CarriesPrivate
+        | Op::Effect(_)
+        | Op::ReadUntrusted
+        | Op::ReadPrivate
+        | Op::UserNamedEffect => TestClass::Own,
     }
 }
 

@@ -214,8 +214,7 @@ impl Group {
             self.call_history = self.call_history.max(history(test)?);
         }
         // Facts about the whole call have no leaves to quantify over.
-        let whole_call = matches!(test.subject, Subject::Count(_) | Subject::Calls { .. });
-        let quantifier = if whole_call {
+        let quantifier = if test.subject.is_of_the_call() {
             Quantifier::Pick
         } else {
             test.quantifier
@@ -299,6 +298,7 @@ fn place(paths: &PathTable, subject: &Subject) -> (DimensionKey, u64) {
         Subject::Count(path) => (whole(paths.id(path), ViewKind::Count), 0),
         Subject::Provenance(path) => (whole(paths.id(path), ViewKind::Provenance), 0),
         Subject::Calls { window_ms } => (whole(NONE, ViewKind::Calls), window_ms.unwrap_or(0)),
+        Subject::Session => (whole(NONE, ViewKind::Session), 0),
     }
 }
 
@@ -306,15 +306,14 @@ fn place(paths: &PathTable, subject: &Subject) -> (DimensionKey, u64) {
 fn check(test: &Test) -> Result<(), CompileError> {
     let number = |op: &Op| matches!(op, Op::Compare(..) | Op::Equals(Scalar::Number(_)));
     let fits = match &test.subject {
-        Subject::Arg(_, View::Value) => {
-            !matches!(test.op, Op::Provenance(_) | Op::CarriesUntrusted)
-        }
+        Subject::Arg(_, View::Value) => !of_provenance(&test.op) && !of_the_session(&test.op),
         Subject::Arg(..) => matches!(
             test.op,
             Op::Equals(_) | Op::In(_) | Op::Part(..) | Op::Matches(_)
         ),
         Subject::Count(_) | Subject::Calls { .. } => number(&test.op),
-        Subject::Provenance(_) => matches!(test.op, Op::Provenance(_) | Op::CarriesUntrusted),
+        Subject::Provenance(_) => of_provenance(&test.op),
+        Subject::Session => of_the_session(&test.op),
     };
     if fits {
         return Ok(());
@@ -327,6 +326,20 @@ fn check(test: &Test) -> Result<(), CompileError> {
         ),
         at: Some(test.at),
     })
+}
+
+const fn of_provenance(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Provenance(_) | Op::CarriesUntrusted | Op::CarriesPrivate
+    )
+}
+
+const fn of_the_session(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Effect(_) | Op::ReadUntrusted | Op::ReadPrivate | Op::UserNamedEffect
+    )
 }
 
 /// How many attempts' times a windowed `calls(this)` needs.

@@ -64,7 +64,7 @@ impl PathTable {
                 Subject::Arg(path, _) | Subject::Count(path) | Subject::Provenance(path) => {
                     self.add(path)
                 }
-                Subject::Calls { .. } => {}
+                Subject::Calls { .. } | Subject::Session => {}
             },
         }
     }

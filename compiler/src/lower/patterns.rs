@@ -55,6 +55,11 @@ pub(crate) fn pattern(op: &Op) -> Option<String> {
         | Op::Exists
         | Op::Type(_)
         | Op::Provenance(_)
-        | Op::CarriesUntrusted => None,
+        | Op::CarriesUntrusted
+        | Op::CarriesPrivate
+        | Op::Effect(_)
+        | Op::ReadUntrusted
+        | Op::ReadPrivate
+        | Op::UserNamedEffect => None,
     }
 }

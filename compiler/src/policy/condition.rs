@@ -3,7 +3,7 @@
 //! [`Cond::Not`] around the positive test.
 
 use super::{Part, Pos};
-use bouncer_plan::Label;
+use bouncer_plan::Effects;
 pub use bouncer_plan::SqlDialect;
 
 /// A boolean formula over tests.
@@ -52,8 +52,8 @@ pub enum Subject {
     /// `args.x.count`: how many leaves the path has. Only [`Op::Compare`] and
     /// [`Op::Equals`] with a number apply.
     Count(Path),
-    /// `provenance(args.x)` and `carries_untrusted(args.x)`: only [`Op::Provenance`] and
-    /// [`Op::CarriesUntrusted`] apply.
+    /// `provenance(args.x)`, `carries_untrusted(args.x)` and `carries_private(args.x)`: only
+    /// [`Op::Provenance`], [`Op::CarriesUntrusted`] and [`Op::CarriesPrivate`] apply.
     Provenance(Path),
     /// `calls(this) > n per 1h`: attempts of this tool in this conversation within
     /// the last `window_ms` milliseconds (`None`: ever), this one included. Only
@@ -62,6 +62,20 @@ pub enum Subject {
         /// The window, in milliseconds.
         window_ms: Option<u64>,
     },
+    /// What the call does, and what was read before it: only [`Op::Effect`],
+    /// [`Op::ReadUntrusted`], [`Op::ReadPrivate`] and [`Op::UserNamedEffect`] apply.
+    Session,
+}
+
+impl Subject {
+    /// Whether it is a fact of the whole call, which has no leaves to pick from.
+    #[must_use]
+    pub const fn is_of_the_call(&self) -> bool {
+        match self {
+            Self::Count(_) | Self::Calls { .. } | Self::Session => true,
+            Self::Arg(..) | Self::Provenance(_) => false,
+        }
+    }
 }
 
 /// How a leaf's text is seen.
@@ -117,10 +131,37 @@ pub enum Op {
     Exists,
     /// The leaf has this JSON type.
     Type(TypeName),
-    /// The leaf's provenance is one of these; `None` is `unproven`.
-    Provenance(Vec<Option<Label>>),
+    /// The leaf's provenance is one of these.
+    Provenance(Vec<Provenance>),
     /// A destination-shaped token inside the leaf's text is `untrusted` or `observed`.
     CarriesUntrusted,
+    /// A private value that was read stands inside the leaf's text.
+    CarriesPrivate,
+    /// `effect in […]`: the call has one of these effects. What it does may not be known.
+    Effect(Effects),
+    /// `read_untrusted`: something untrusted or observed was read before.
+    ReadUntrusted,
+    /// `read_private`: something private was read before.
+    ReadPrivate,
+    /// `user_named_effect`: the user's words name what the call does. They, or their
+    /// language, may not be known.
+    UserNamedEffect,
+}
+
+/// Where a value comes from, as conditions ask for it. Of several that are true the first
+/// counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Provenance {
+    /// A trusted output vouches for it.
+    Trusted,
+    /// The user typed it.
+    User,
+    /// An outsider may have written it.
+    Untrusted,
+    /// An outsider could influence it.
+    Observed,
+    /// Nobody knows.
+    Unproven,
 }
 
 /// A numeric comparison.

@@ -2,7 +2,7 @@
 
 use super::{Path, Pattern, Pos};
 use bouncer_plan::Label;
-use bouncer_plan::Verdict;
+use bouncer_plan::{Effects, Verdict};
 
 /// Where a contract comes from. Earlier layers win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,6 +50,15 @@ pub struct Contract {
     pub outputs: Option<Outputs>,
     /// The tool calls another.
     pub dispatches: Option<Dispatch>,
+    /// What the tool does: all of it where `effects_complete`, else what is added to what its
+    /// name and arguments show.
+    pub effects: Effects,
+    /// The user said what the tool does.
+    pub effects_complete: bool,
+    /// The user decided about calls of the tool: where they go, where they write, what their
+    /// arguments are, how many there may be, or that each is asked about. The defaults for
+    /// effects say nothing of them.
+    pub decides: bool,
 }
 
 /// How a tool's arguments name the tool that it calls.
@@ -137,6 +146,8 @@ pub struct Rate {
 pub struct Outputs {
     /// For everything that no field covers.
     pub label: Label,
+    /// What no field covers is private.
+    pub private: bool,
     /// By field of structured content (or of text that is JSON); the longest path wins,
     /// among equals the stricter label.
     pub fields: Vec<FieldLabel>,
@@ -151,4 +162,6 @@ pub struct FieldLabel {
     pub path: Path,
     /// Its label.
     pub label: Label,
+    /// It should not go where it has not been.
+    pub private: bool,
 }

@@ -12,7 +12,7 @@ mod part;
 mod written;
 
 pub use condition::{
-    Compare, Cond, ListItem, Op, Path, Pattern, Quantifier, Scalar, Segment, SqlDialect, Subject,
+    Compare, Cond, ListItem, Op, Path, Pattern, Provenance, Quantifier, Scalar, Segment, SqlDialect, Subject,
     Test, TypeName, View,
 };
 pub use contract::{
@@ -24,7 +24,8 @@ pub use part::Part;
 pub use written::{Written, WrittenFile};
 
 use bouncer_engine::tools::Heuristics;
-use bouncer_plan::Verdict;
+use bouncer_plan::format::EffectVerdicts;
+use bouncer_plan::{Effect, Effects, Verdict};
 use std::collections::BTreeMap;
 
 /// A place in a policy file. Lines and columns count from 1, columns in characters.
@@ -51,6 +52,8 @@ pub struct Policy {
     /// The ordered rules; `None` when the policy has no `rules` and no `defaults`
     /// section, and so no opinion at that stage.
     pub rules: Option<RuleSet>,
+    /// What holds for calls by what they do, where nobody decides otherwise.
+    pub effects: EffectDefaults,
     /// Patterns for tools that no contract names; `None` when switched off.
     pub heuristics: Option<Heuristics>,
     /// Servers that the gateway starts, sorted by name.
@@ -120,6 +123,39 @@ impl RuleSet {
                 set.on_unknown.action
             }
         })
+    }
+}
+
+/// The weakest layer of a policy: what holds for calls by what they do.
+#[derive(Clone, Debug)]
+pub struct EffectDefaults {
+    /// By effect: before anything untrusted was read (`defaults.onEffect`).
+    pub on_effect: EffectVerdicts,
+    /// By effect: afterwards (`defaults.afterUntrusted`).
+    pub after_untrusted: EffectVerdicts,
+    /// The account's own addresses (`me:`).
+    pub me: Vec<TrustedForm>,
+}
+
+impl EffectDefaults {
+    /// Effects that are asked about at any time, unless somebody vouches for their target.
+    const ASKED: Effects = Effects::one(Effect::Run)
+        .with(Effect::Grant)
+        .with(Effect::Pay)
+        .with(Effect::Destroy);
+}
+
+impl Default for EffectDefaults {
+    fn default() -> Self {
+        let asked = |effect| match Self::ASKED.contains(effect) {
+            true => Verdict::Ask,
+            false => Verdict::Allow,
+        };
+        Self {
+            on_effect: Effect::ALL.map(asked),
+            after_untrusted: Effect::ALL.map(|_| Verdict::Ask),
+            me: Vec::new(),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! layering can tell "not said" from "said to be off".
 
 use super::decode::Cx;
-use super::dialect::{CONTRACT_KEYS, DISPATCH_KEYS, Dialect, OUTPUT_KEYS};
+use super::dialect::{CONTRACT_KEYS, DISPATCH_KEYS, Dialect, FIELD_KEYS, OUTPUT_KEYS};
 use super::lists::{self, Lists};
 use super::node::{Meaning, Node, Value};
 use super::path::{self, PathError};
@@ -12,8 +12,7 @@ use crate::policy::{
     ArgPattern, Contract, Dispatch, FieldLabel, Layer, ListItem, Outputs, Path, PathPrefix, Pos,
     Rate, Scalar, Segment, Sink, TrustedDestination, TrustedForm, WriteParam,
 };
-use bouncer_plan::Label;
-use bouncer_plan::Verdict;
+use bouncer_plan::{Effect, Effects, Label, Verdict};
 use bouncer_plan::format::MAX_WINDOWED_CALLS;
 
 /// A contract as written in one place.
@@ -39,6 +38,7 @@ pub(crate) struct Entry {
     pub rates: Option<Vec<Rate>>,
     pub outputs: Option<WrittenOutputs>,
     pub dispatches: Option<Dispatch>,
+    pub effects: Option<Effects>,
     /// Where `extends: pack` stands, if it does.
     pub extends: Option<Span>,
 }
@@ -47,6 +47,7 @@ pub(crate) struct Entry {
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenOutputs {
     pub label: Option<Label>,
+    pub private: Option<bool>,
     pub fields: Vec<FieldLabel>,
     pub at: Pos,
 }
@@ -54,6 +55,7 @@ pub(crate) struct WrittenOutputs {
 impl Entry {
     /// The contract in force.
     pub(crate) fn into_contract(self, layer: Layer) -> Contract {
+        let decides = layer == Layer::User && self.decides();
         Contract {
             key: self.key,
             layer,
@@ -72,11 +74,26 @@ impl Entry {
             rates: self.rates.unwrap_or_default(),
             outputs: self.outputs.map(|outputs| Outputs {
                 label: outputs.label.unwrap_or(Label::Untrusted),
+                private: outputs.private.unwrap_or(false),
                 fields: outputs.fields,
                 at: outputs.at,
             }),
             dispatches: self.dispatches,
+            effects: self.effects.unwrap_or_default(),
+            effects_complete: self.effects.is_some() && layer == Layer::User,
+            decides,
         }
+    }
+
+    /// Whether it says of calls where they go, where they write, what their arguments are, how
+    /// many there may be, or that each is asked about.
+    fn decides(&self) -> bool {
+        self.exfiltrating.is_some()
+            || self.confirm.is_some()
+            || self.max_calls.is_some()
+            || self.rates.is_some()
+            || !self.arg_patterns.is_empty()
+            || !(self.write_params.is_empty() || self.prefixes.is_empty())
     }
 }
 
@@ -146,6 +163,7 @@ pub(crate) fn read(
         rates: None,
         outputs: None,
         dispatches: None,
+        effects: None,
         extends: None,
     };
     if let Some(node) = fields.get("exfiltrating") {
@@ -197,6 +215,9 @@ pub(crate) fn read(
     }
     if let Some(node) = fields.get("dispatches") {
         entry.dispatches = dispatches(cx, node, &of("dispatches"));
+    }
+    if let Some(node) = fields.get("effects") {
+        entry.effects = effects(cx, node, &of("effects"));
     }
     if let Some((key, node)) = fields.find("extends") {
         entry.extends = cx
@@ -310,6 +331,15 @@ fn trusted(cx: &mut Cx<'_>, lists: &mut Lists, node: &Node, what: &str) -> Vec<T
         }
     }
     out
+}
+
+/// Reads `me`: the account's own addresses, written as trusted destinations are.
+pub(crate) fn own_addresses(
+    cx: &mut Cx<'_>,
+    lists: &mut Lists,
+    node: &Node,
+) -> Vec<TrustedDestination> {
+    trusted(cx, lists, node, "`me`")
 }
 
 /// The node, if it is a plain number.
@@ -483,6 +513,28 @@ fn rate(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<Rate> {
     })
 }
 
+/// The words for effects.
+pub(crate) const EFFECTS: [(&str, Effect); Effect::ALL.len()] = {
+    let mut words = [("", Effect::Read); Effect::ALL.len()];
+    let mut at = 0;
+    while at < words.len() {
+        words[at] = (Effect::ALL[at].name(), Effect::ALL[at]);
+        at += 1;
+    }
+    words
+};
+
+/// Reads `effects`: what the tool does. An empty list says that it does nothing to anybody.
+fn effects(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<Effects> {
+    let item_of = format!("an item of {what}");
+    let items = cx.list(node, what)?;
+    let effects: Vec<_> = items
+        .iter()
+        .map(|item| cx.one_of(item, &item_of, &EFFECTS))
+        .collect();
+    effects.into_iter().collect()
+}
+
 /// Reads `dispatches`: which arguments hold the name and the arguments of the tool that
 /// is called.
 fn dispatches(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<Dispatch> {
@@ -518,6 +570,7 @@ fn dispatches(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<Dispatch> {
 fn outputs(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<WrittenOutputs> {
     let mut written = WrittenOutputs {
         label: None,
+        private: None,
         fields: Vec::new(),
         at: cx.pos(node.span),
     };
@@ -529,13 +582,17 @@ fn outputs(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<WrittenOutputs> {
     if let Some(node) = fields.get("label") {
         written.label = cx.one_of(node, &format!("`label` in {what}"), LABELS);
     }
+    if let Some(node) = fields.get("private") {
+        written.private = cx.bool(node, &format!("`private` in {what}"));
+    }
     let Some(node) = fields.get("fields") else {
         return Some(written);
     };
     let what = format!("`fields` in {what}");
     let help = "write a mapping of fields to labels, e.g. `\"[*].body\": untrusted`";
     for (name, span, value) in cx.entries(node, &what, help).unwrap_or_default() {
-        let label = cx.one_of(value, &format!("the label of {}", quote(name)), LABELS);
+        let of = format!("the label of {}", quote(name));
+        let said = field_label(cx, value, &of);
         let path = match path::output(name) {
             Ok(path) => Some(path),
             Err(error) => {
@@ -549,9 +606,30 @@ fn outputs(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<WrittenOutputs> {
                 None
             }
         };
-        if let (Some(path), Some(label)) = (path, label) {
-            written.fields.push(FieldLabel { path, label });
+        if let (Some(path), Some((label, private))) = (path, said) {
+            written.fields.push(FieldLabel {
+                path,
+                label,
+                private,
+            });
         }
     }
     Some(written)
+}
+
+/// The label of a field, alone or in a mapping with `private`.
+fn field_label(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<(Label, bool)> {
+    if !matches!(node.value, Value::Map(_)) {
+        return Some((cx.one_of(node, what, LABELS)?, false));
+    }
+    let fields = cx.fields(node, what, FIELD_KEYS)?;
+    let label = match fields.get("label") {
+        Some(node) => cx.one_of(node, &format!("`label` in {what}"), LABELS)?,
+        None => Label::Untrusted,
+    };
+    let private = match fields.get("private") {
+        Some(node) => cx.bool(node, &format!("`private` in {what}"))?,
+        None => false,
+    };
+    Some((label, private))
 }

@@ -52,6 +52,7 @@ pub(crate) const CONTRACT_KEYS: &[&str] = &[
     "resolve_symlinks",
     "outputs",
     "dispatches",
+    "effects",
     "extends",
     "checked",
 ];
@@ -71,6 +72,7 @@ pub(crate) const NATIVE_KEYS: &[&str] = &[
     "approval",
     "hide_denied",
     "provenance_limit",
+    "me",
     "assert",
 ];
 /// Keys of a rule.
@@ -97,7 +99,8 @@ pub(crate) const NATIVE_TESTS: &[&str] = &[
     "le",
 ];
 /// Keys of `defaults`.
-pub(crate) const DEFAULT_KEYS: &[&str] = &["onDestructiveHint", "onUnknown"];
+pub(crate) const DEFAULT_KEYS: &[&str] =
+    &["onDestructiveHint", "onUnknown", "onEffect", "afterUntrusted"];
 /// Keys of `audit`.
 pub(crate) const AUDIT_KEYS: &[&str] = &["path"];
 /// Keys of `approval`.
@@ -107,7 +110,9 @@ pub(crate) const SERVER_KEYS: &[&str] = &["command", "args", "env", "cwd", "url"
 /// Keys of `dispatches`.
 pub(crate) const DISPATCH_KEYS: &[&str] = &["tool", "arguments"];
 /// Keys of `outputs`.
-pub(crate) const OUTPUT_KEYS: &[&str] = &["label", "fields"];
+pub(crate) const OUTPUT_KEYS: &[&str] = &["label", "private", "fields"];
+/// Keys of a field of `outputs`.
+pub(crate) const FIELD_KEYS: &[&str] = &["label", "private"];
 /// Top-level keys that only a native policy has, besides `version`.
 pub(crate) const NATIVE_ONLY: &[&str] = &[
     "packs",
@@ -116,6 +121,7 @@ pub(crate) const NATIVE_ONLY: &[&str] = &[
     "tools",
     "hide_denied",
     "provenance_limit",
+    "me",
     "assert",
 ];
 

@@ -30,7 +30,7 @@ pub use suggest::nearest;
 
 use crate::diagnostic::{Code, Diagnostic, Sink, SourceMap, Span};
 use crate::packs::Builtin;
-use crate::policy::{Assertion, ListItem, Rule, Server};
+use crate::policy::{Assertion, ListItem, Rule, Server, TrustedDestination};
 use bouncer_engine::tools::Heuristics;
 use decode::Cx;
 use dialect::Dialect;
@@ -89,6 +89,8 @@ pub(crate) struct File {
     pub hide_denied: Option<(bool, Span)>,
     /// `provenance_limit` in MiB, if the file has it.
     pub provenance_limit: Option<(u16, Span)>,
+    /// `me`: the account's own addresses.
+    pub me: Vec<TrustedDestination>,
     /// `assert`.
     pub assertions: Vec<Assertion>,
     /// `lists`, expanded.

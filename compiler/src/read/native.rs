@@ -41,6 +41,9 @@ pub(crate) fn read(cx: &mut Cx<'_>, root: &Node) -> File {
         let limit = limit.and_then(|limit| u16::try_from(limit).ok());
         file.provenance_limit = limit.map(|limit| (limit, node.span));
     }
+    if let Some(node) = fields.get("me") {
+        file.me = contract::own_addresses(cx, &mut lists, node);
+    }
     if let Some(node) = fields.get("assert") {
         file.assertions = assertions(cx, &lists, node);
     }

@@ -14,7 +14,7 @@ use super::servers;
 use crate::condition;
 use crate::diagnostic::{Code, Diagnostic, Span, is_invisible, quote};
 use crate::policy::{Cond, Pos, Rule, ToolGlob};
-use bouncer_plan::Verdict;
+use bouncer_plan::{Effect, Verdict};
 
 /// The words of `action`.
 const ACTIONS: &[(&str, Verdict)] = &[
@@ -28,6 +28,10 @@ const ACTIONS: &[(&str, Verdict)] = &[
 pub(crate) struct Defaults {
     pub on_destructive_hint: Option<(Verdict, Span)>,
     pub on_unknown: Option<(Verdict, Span)>,
+    /// `onEffect`, effect by effect.
+    pub on_effect: Vec<(Effect, Verdict, Span)>,
+    /// `afterUntrusted`, effect by effect.
+    pub after_untrusted: Vec<(Effect, Verdict, Span)>,
 }
 
 /// Reads a whole file of rules.
@@ -302,7 +306,32 @@ fn defaults(cx: &mut Cx<'_>, node: &Node) -> Defaults {
             .one_of(node, "`onUnknown`", ACTIONS)
             .map(|action| (action, node.span));
     }
+    if let Some(node) = fields.get("onEffect") {
+        defaults.on_effect = by_effect(cx, node, "`onEffect`");
+    }
+    if let Some(node) = fields.get("afterUntrusted") {
+        defaults.after_untrusted = by_effect(cx, node, "`afterUntrusted`");
+    }
     defaults
+}
+
+/// Verdicts by effect; one word stands for all of them.
+fn by_effect(cx: &mut Cx<'_>, node: &Node, what: &str) -> Vec<(Effect, Verdict, Span)> {
+    if let Value::Scalar(_) = node.value {
+        let verdict = cx.one_of(node, what, ACTIONS);
+        let all = |verdict| Effect::ALL.map(|effect| (effect, verdict, node.span));
+        return verdict.map(all).into_iter().flatten().collect();
+    }
+    let names = Effect::ALL.map(Effect::name);
+    let Some(fields) = cx.fields(node, what, &names) else {
+        return Vec::new();
+    };
+    let said = Effect::ALL.into_iter().filter_map(|effect| {
+        let node = fields.get(effect.name())?;
+        let of = format!("`{effect}` of {what}");
+        Some((effect, cx.one_of(node, &of, ACTIONS)?, node.span))
+    });
+    said.collect()
 }
 
 fn audit(cx: &mut Cx<'_>, node: &Node) -> Option<(String, Span)> {

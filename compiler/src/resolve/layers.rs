@@ -50,7 +50,13 @@ pub(super) fn contracts(
         {
             warn_dropped(&entry, pack, sink);
         }
-        out.insert((key, Layer::User), entry.into_contract(Layer::User));
+        let of_pack = covered(&key, &base).and_then(|pack| pack.effects);
+        let mut contract = entry.into_contract(Layer::User);
+        if !contract.effects_complete {
+            // What a pack knows of a tool stays true when the user says something else of it.
+            contract.effects = of_pack.unwrap_or_default();
+        }
+        out.insert((key, Layer::User), contract);
     }
     replaced.sort_by(|a: &Contract, b| a.key.cmp(&b.key));
     (out.into_values().collect(), replaced)
@@ -89,6 +95,7 @@ fn extend(user: Entry, pack: &Entry) -> Entry {
     let outputs = match (user.outputs, &pack.outputs) {
         (Some(mut own), Some(other)) => {
             own.label = own.label.or(other.label);
+            own.private = own.private.or(other.private);
             for field in &other.fields {
                 if !own.fields.iter().any(|f| f.path == field.path) {
                     own.fields.push(field.clone());
@@ -118,6 +125,7 @@ fn extend(user: Entry, pack: &Entry) -> Entry {
         rates: user.rates.or_else(|| pack.rates.clone()),
         outputs,
         dispatches: user.dispatches.or_else(|| pack.dispatches.clone()),
+        effects: user.effects,
         key: user.key,
         span: user.span,
         at: user.at,

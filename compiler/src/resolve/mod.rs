@@ -50,6 +50,7 @@ pub(crate) fn resolve(read: ReadFiles, written: Written) -> Result<Loaded, Diagn
         files: sources.files().iter().map(|f| f.name.clone()).collect(),
         contracts,
         replaced,
+        effects: options::effects(&files, &mut sink),
         rules: rules(&mut files, &sources, &mut sink),
         heuristics,
         servers: servers(&mut files, &mut sink),

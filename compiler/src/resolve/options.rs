@@ -1,7 +1,9 @@
 //! What several files say about the same option: they have to agree.
 
-use crate::diagnostic::Sink;
-use crate::read::{File, agreed};
+use crate::diagnostic::{Sink, Span};
+use crate::policy::EffectDefaults;
+use crate::read::{Defaults, File, agreed};
+use bouncer_plan::{Effect, Verdict};
 
 /// Whether tools that are always denied are hidden; they are not unless one says so.
 pub(super) fn hide_denied(files: &[File], sink: &mut Sink) -> bool {
@@ -34,4 +36,30 @@ pub(super) fn approval(files: &[File], sink: &mut Sink) -> (Option<String>, Opti
     let times = files.iter().filter_map(|file| file.approval_timeout_ms);
     let time = agreed(times, "approval.timeoutSeconds", sink).map(|(time, _)| time);
     (path, time)
+}
+
+/// What holds for calls by what they do, and the account's own addresses.
+pub(super) fn effects(files: &[File], sink: &mut Sink) -> EffectDefaults {
+    type Said = Vec<(Effect, Verdict, Span)>;
+    let mut say = |into: &mut [Verdict], key: &str, get: fn(&Defaults) -> &Said| {
+        for (effect, verdict) in Effect::ALL.into_iter().zip(into) {
+            let said = files
+                .iter()
+                .filter_map(|file| file.defaults.as_ref())
+                .flat_map(get)
+                .filter(|(of, ..)| *of == effect)
+                .map(|(_, verdict, span)| (*verdict, *span));
+            if let Some((said, _)) = agreed(said, &format!("{key}.{effect}"), sink) {
+                *verdict = said;
+            }
+        }
+    };
+    let mut defaults = EffectDefaults::default();
+    say(&mut defaults.on_effect, "defaults.onEffect", |d| &d.on_effect);
+    say(&mut defaults.after_untrusted, "defaults.afterUntrusted", |d| {
+        &d.after_untrusted
+    });
+    let own = files.iter().flat_map(|file| &file.me);
+    defaults.me = own.map(|address| address.form.clone()).collect();
+    defaults
 }

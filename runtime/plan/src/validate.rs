@@ -10,7 +10,7 @@ use super::format::{
 };
 use super::literals::MAX_DOMAIN;
 use super::{LoadError, Plan, Tables, slice};
-use crate::Verdict;
+use crate::{Effects, Verdict};
 use std::cell::Cell;
 use zerocopy::little_endian::U32;
 
@@ -160,6 +160,8 @@ impl<'t, 'p> Check<'t, 'p> {
                 && self.text(&meta.compiler)
                 && self.text(&meta.audit_path)
                 && self.text(&meta.approval_path)
+                && (meta.me.get() == NONE
+                    || (meta.me.get() as usize) < self.tables.literal_sets.len())
                 && meta.exact_groups.get() as usize <= self.tables.groups.len());
         ensure(ok, Section::Meta)?;
         ensure(
@@ -276,7 +278,8 @@ impl<'t, 'p> Check<'t, 'p> {
         }
         for dimension in t.dimensions {
             let ok = self.spend_all(&[&dimension.matchers, &dimension.simple, &dimension.tests])
-                && (dimension.view == ViewKind::Calls || self.path(dimension.path.get()))
+                && (matches!(dimension.view, ViewKind::Calls | ViewKind::Session)
+                    || self.path(dimension.path.get()))
                 && slice(t.matchers, &dimension.matchers).is_ok()
                 && slice(t.simple_tests, &dimension.simple).is_ok()
                 && slice(t.tests, &dimension.tests).is_ok()
@@ -379,6 +382,7 @@ impl<'t, 'p> Check<'t, 'p> {
                 && slice(t.constraints, &contract.constraints).is_ok()
                 && slice(t.rates, &contract.rates).is_ok()
                 && slice(t.output_labels, &contract.outputs).is_ok()
+                && Effects::from_bits(contract.effects.get()).is_some()
                 && (contract.trusted.get() == NONE
                     || (contract.trusted.get() as usize) < t.literal_sets.len());
             ensure(ok, Section::Contracts)?;

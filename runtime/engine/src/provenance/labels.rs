@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub struct OutputLabels {
     /// The label of everything that no rule covers.
     pub default: Label,
+    /// What no rule covers is private.
+    pub private: bool,
     /// Labels of fields. A rule covers everything below its path; the longest path
     /// that matches wins, and among equally long ones the stricter label.
     pub fields: Vec<FieldRule>,
@@ -30,6 +32,8 @@ pub struct FieldRule {
     pub path: Vec<LabelStep>,
     /// The label.
     pub label: Label,
+    /// It is private.
+    pub private: bool,
 }
 
 /// One step of a field's path.
@@ -56,9 +60,24 @@ impl OutputLabels {
     pub const fn all(label: Label) -> Self {
         Self {
             default: label,
+            private: false,
             fields: Vec::new(),
             by_name: None,
         }
+    }
+
+    /// The labels of an output whose parts cannot be told apart, none laxer than `floor`.
+    pub(super) fn flattened(&self, floor: Label) -> Self {
+        Self {
+            private: self.any_private(),
+            ..Self::all(self.strictest().max(floor))
+        }
+    }
+
+    /// Whether any part of the output is private.
+    #[must_use]
+    pub fn any_private(&self) -> bool {
+        self.private || self.fields.iter().any(|rule| rule.private)
     }
 
     /// The strictest label any part of the output can have: the label of text that
@@ -79,11 +98,13 @@ const MAX_STEPS: usize = 127;
 struct Rule<'l> {
     steps: Vec<&'l LabelStep>,
     label: Label,
+    private: bool,
 }
 
 /// A place in an output, and how far each rule has matched on the way there.
 pub(super) struct Cursor<'l> {
     default: Label,
+    private: bool,
     floor: Label,
     rules: Vec<Rule<'l>>,
     by_name: Option<&'l LabelHeuristics>,
@@ -123,12 +144,14 @@ impl<'l> Cursor<'l> {
                 Some(Rule {
                     steps,
                     label: rule.label,
+                    private: rule.private,
                 })
             })
             .collect();
         let unlabelled = labels.fields.is_empty() && labels.default == Label::Untrusted;
         Self {
             default: labels.default,
+            private: labels.private,
             floor,
             matched: vec![1; rules.len()],
             rules,
@@ -192,6 +215,22 @@ impl<'l> Cursor<'l> {
     /// The label of a leaf at this place.
     pub(super) fn label(&self) -> Label {
         self.label_here(true)
+    }
+
+    /// Whether a leaf at this place is private: any rule that reaches it says so, or, where
+    /// none does, the whole output is.
+    pub(super) fn is_private(&self) -> bool {
+        let top = self.matched.len().saturating_sub(self.rules.len());
+        let mut reached = false;
+        for (rule, set) in self.rules.iter().zip(self.matched.iter().skip(top)) {
+            if *set & (1 << rule.steps.len()) != 0 {
+                reached = true;
+                if rule.private {
+                    return true;
+                }
+            }
+        }
+        self.private && !reached
     }
 
     /// The label of the member names of an object at this place: the object's own.

@@ -20,6 +20,7 @@ mod labels;
 mod leaves;
 mod lists;
 mod names;
+mod private;
 mod reading;
 mod record;
 mod signature;
@@ -27,10 +28,13 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod typed;
 #[cfg(feature = "yaml")]
 mod yaml;
 
 pub use labels::{FieldRule, LabelStep, OutputLabels};
+pub use typed::{MOST_TYPED, Typed};
+pub(crate) use typed::is_date;
 
 use bouncer_plan::Label;
 use bouncer_reader::address;
@@ -38,6 +42,7 @@ use bouncer_reader::text;
 use index::{Found, Index, MAX_TOKEN_BYTES, MIN_TOKEN_BYTES, Shape};
 use leaves::Leaves;
 use names::Names;
+use private::Private;
 use record::Recorder;
 use serde_json::Value;
 use std::fmt;
@@ -59,11 +64,23 @@ pub struct Provenance {
     observed: Texts,
     untrusted: Texts,
     tokens: Index,
+    private: Private,
+    typed: Typed,
+    read: Read,
     order: u64,
     time: u64,
     dropped: u64,
     folded: String,
     spare: String,
+}
+
+/// What kinds of things one result, or all of them, said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Read {
+    /// Something that an outsider may have written, or influenced.
+    pub untrusted: bool,
+    /// Something that should not go where it has not been.
+    pub private: bool,
 }
 
 /// Who said something.
@@ -111,6 +128,10 @@ pub struct Evidence<'a> {
     /// have been read all the same.
     pub incomplete: bool,
 }
+
+/// Something that was read was not kept, so that it cannot be told whether a value was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incomplete;
 
 /// Buffers for asking, kept between questions. Asking allocates only while a
 /// destination is longer than every one before and than what was reserved.
@@ -190,6 +211,9 @@ impl Provenance {
             observed: Texts::new(limit_bytes / 8 * 5 / GENERATIONS),
             untrusted: Texts::new(limit_bytes / 8 * 5 / GENERATIONS),
             tokens: Index::new(limit_bytes / 4),
+            private: Private::default(),
+            typed: Typed::default(),
+            read: Read::default(),
             order: 0,
             time: 0,
             dropped: 0,
@@ -204,12 +228,20 @@ impl Provenance {
     /// Understands the results of tools, resources, prompts and tasks, errors and
     /// sampling messages; what it does not understand it records leaf by leaf as
     /// untrusted. `labels` apply to what a tool returns; errors and `_meta` are always
-    /// untrusted. Linear in the size of the result.
-    pub fn record_result(&mut self, source: &Source<'_>, labels: &OutputLabels, result: &Value) {
+    /// untrusted. Returns what kinds of things it said. Linear in the size of the result.
+    pub fn record_result(
+        &mut self,
+        source: &Source<'_>,
+        labels: &OutputLabels,
+        result: &Value,
+    ) -> Read {
         self.time = unix_ms();
+        self.read = Read::default();
         let name = self.names.id(source.server, source.tool);
         Recorder::new(self, name, source.call).result(labels, result);
+        self.private.settle();
         self.shrink_buffers();
+        self.read
     }
 
     /// Records every leaf of something that a server says of itself as observed. `field`
@@ -238,8 +270,29 @@ impl Provenance {
         self.shrink_buffers();
     }
 
+    /// Records what the user typed. Returns what of it counts as the user's own words.
+    pub fn record_typed(&mut self, message: &str) -> Option<String> {
+        self.typed.add(message)
+    }
+
+    /// What the user typed.
+    #[must_use]
+    pub const fn typed(&self) -> &Typed {
+        &self.typed
+    }
+
+    /// Keeps a private value, if it looks like an identifier.
+    fn keep_private(&mut self, mark: &Mark, value: &str) {
+        self.read.private = true;
+        let mut folded = std::mem::take(&mut self.folded);
+        text::fold(value, &mut folded);
+        self.private.add(&folded, mark, self.limit / 20);
+        self.folded = folded;
+    }
+
     fn keep(&mut self, mark: &Mark, text: &str, label: Label, tokens: Tokens, hiding: u32) {
         self.order += 1;
+        self.read.untrusted |= label != Label::Trusted;
         if label == Label::Trusted {
             // Text that vouches has to be forwardable as it stands.
             if !text.is_empty() && !text.contains(char::is_control) {
@@ -343,6 +396,42 @@ impl Provenance {
         }
     }
 
+    /// The first private value that stands inside a text, and where it was read. `Err`: none
+    /// was found, and some were not kept. What the user typed is no secret.
+    ///
+    /// Linear in the text; does not allocate (see [`Scratch`]).
+    ///
+    /// # Errors
+    /// See above.
+    pub fn private_in<'a>(
+        &'a self,
+        text: &str,
+        scratch: &mut Scratch,
+    ) -> Result<Option<Origin<'a>>, Incomplete> {
+        let found = match self.private.is_empty() {
+            true => None,
+            false => {
+                text::fold(text, &mut scratch.folded);
+                self.private.find(&scratch.folded)
+            }
+        };
+        match found {
+            Some((value, _)) if self.typed.holds(value) => Ok(None),
+            Some((excerpt, mark)) => Ok(Some(self.origin(Hit { mark, excerpt }))),
+            None if self.private.is_incomplete() => Err(Incomplete),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether the user typed a value, as a whole.
+    pub fn is_typed(&self, value: &str, scratch: &mut Scratch) -> bool {
+        if self.typed.is_empty() {
+            return false;
+        }
+        text::fold(value, &mut scratch.folded);
+        self.typed.holds(&scratch.folded)
+    }
+
     fn vouches(&self, destination: &str) -> Option<Hit<'_>> {
         if destination.contains(char::is_control) {
             return None;
@@ -379,7 +468,11 @@ impl Provenance {
     /// About how many bytes are kept, with what is needed to find and name them.
     #[must_use]
     pub fn recorded_bytes(&self) -> usize {
-        self.text_bytes() + self.tokens.bytes() + self.trusted.bytes() + self.names.bytes()
+        self.text_bytes()
+            + self.tokens.bytes()
+            + self.trusted.bytes()
+            + self.names.bytes()
+            + self.private.bytes()
     }
 
     /// How many pieces, tokens and leaves were forgotten or could not be kept whole.

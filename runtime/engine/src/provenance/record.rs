@@ -115,7 +115,7 @@ impl<'p> Recorder<'p> {
     fn blocks(&mut self, labels: &OutputLabels, floor: Label, blocks: &[Value]) {
         let mut texts = Vec::new();
         // Of several blocks nobody can say which one is the tool's own record.
-        let whole = OutputLabels::all(labels.strictest());
+        let whole = labels.flattened(Label::Trusted);
         let labels = if blocks.len() > 1 { &whole } else { labels };
         for (at, block) in blocks.iter().enumerate() {
             self.within_index(at, |this| match block {
@@ -177,7 +177,7 @@ impl<'p> Recorder<'p> {
     /// do not reach into it.
     fn resource(&mut self, labels: &OutputLabels, floor: Label, contents: &Value) {
         let strict = labels.strictest().max(floor);
-        let labels = &OutputLabels::all(strict);
+        let labels = &labels.flattened(floor);
         let Value::Object(members) = contents else {
             return self.leaves(strict, contents);
         };
@@ -228,6 +228,14 @@ impl<'p> Recorder<'p> {
             return false;
         }
         self.piece(text, labels.strictest().max(floor), Tokens::Kept);
+        if labels.any_private() {
+            // A text that cannot be told apart: each of its lines and words may be private.
+            let mark = self.mark();
+            for word in text.split_whitespace() {
+                let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+                self.into.keep_private(&mark, word);
+            }
+        }
         true
     }
 
@@ -241,9 +249,13 @@ impl<'p> Recorder<'p> {
         match node {
             Node::Nothing => {}
             Node::TooDeep => self.into.note_dropped(1),
-            Node::Text(text) => self.piece(text, cursor.label(), Tokens::Kept),
+            Node::Text(text) => {
+                self.piece(text, cursor.label(), Tokens::Kept);
+                self.private(cursor, text);
+            }
             Node::Number(number) => {
                 self.piece(number, cursor.label(), Tokens::Kept);
+                self.private(cursor, number);
                 // An account number that the parser took for a float.
                 if let Ok(value) = number.parse::<f64>()
                     && value.fract() == 0.0
@@ -326,13 +338,25 @@ impl<'p> Recorder<'p> {
         if text.is_empty() {
             return;
         }
-        let mark = Mark {
+        let mark = self.mark();
+        self.into.keep(&mark, text, label, tokens, 0);
+    }
+
+    /// Keeps a leaf that is private.
+    fn private(&mut self, cursor: &Cursor<'_>, leaf: &str) {
+        if cursor.is_private() {
+            let mark = self.mark();
+            self.into.keep_private(&mark, leaf);
+        }
+    }
+
+    fn mark(&self) -> Mark {
+        Mark {
             name: self.name,
             call: self.call,
             time: self.into.time,
             field: self.field.as_str().into(),
-        };
-        self.into.keep(&mark, text, label, tokens, 0);
+        }
     }
 
     fn within(&mut self, key: &str, inside: impl FnOnce(&mut Self)) {

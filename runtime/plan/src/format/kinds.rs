@@ -50,6 +50,9 @@ kind! {
         SqlVerb = 6,
         /// Tables of a query.
         SqlTable = 7,
+        /// What the call does, and what was read before it; only on the path
+        /// [`NONE`](super::NONE).
+        Session = 8,
     }
 }
 
@@ -58,7 +61,7 @@ impl ViewKind {
     #[must_use]
     pub const fn is_of_the_call(self) -> bool {
         match self {
-            Self::Count | Self::Calls => true,
+            Self::Count | Self::Calls | Self::Session => true,
             Self::Value
             | Self::Host
             | Self::Domain
@@ -109,6 +112,18 @@ kind! {
         /// A destination-shaped token inside the leaf is untrusted or observed; only
         /// under [`ViewKind::Provenance`].
         CarriesUntrusted = 9,
+        /// A private value that was read stands inside the leaf; only under
+        /// [`ViewKind::Provenance`].
+        CarriesPrivate = 10,
+        /// The call has one of the effects whose bits are `operand`; this and the ones below
+        /// only under [`ViewKind::Session`].
+        Effect = 11,
+        /// The conversation has read something untrusted or observed.
+        ReadUntrusted = 12,
+        /// It has read something private.
+        ReadPrivate = 13,
+        /// The user's own words name what the call does.
+        UserNamedEffect = 14,
     }
 }
 
@@ -134,6 +149,18 @@ pub const PROVENANCE_OBSERVED: u32 = 1 << 1;
 pub const PROVENANCE_UNTRUSTED: u32 = 1 << 2;
 /// A bit of the same: nobody knows where it came from.
 pub const PROVENANCE_UNPROVEN: u32 = 1 << 3;
+/// A bit of the same: the user typed it.
+pub const PROVENANCE_USER: u32 = 1 << 4;
+
+kind! {
+    /// Whether what a tool returns is private ([`OutputLabel::secrecy`](super::OutputLabel::secrecy)).
+    Secrecy {
+        /// Anybody may see it.
+        Open = 0,
+        /// It should not go where it has not been.
+        Private = 1,
+    }
+}
 
 kind! {
     /// How a test treats a value of a type that it was not made for
@@ -224,8 +251,18 @@ kind! {
         Untrusted = 4,
         /// A word of a field that an outsider can influence.
         Observed = 5,
-        /// A word of a tool's name that makes a human decide on every call.
-        Consequential = 6,
+        /// A word by which a language is recognised.
+        Common = 6,
+        /// A word by which a user asks for something to be run.
+        AskedRun = 7,
+        /// A word by which a user asks for access to be given or changed.
+        AskedGrant = 8,
+        /// A word by which a user asks for money to be spent.
+        AskedPay = 9,
+        /// A word by which a user asks for something to be deleted.
+        AskedDestroy = 10,
+        /// A word by which a user asks for something to be shown to everybody.
+        AskedPublish = 11,
     }
 }
 

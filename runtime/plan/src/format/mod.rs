@@ -4,6 +4,7 @@
 //! place. This module is the only description of the layout; the compiler writes
 //! these records and [`super::Plan`] reads them. It holds no logic.
 
+use crate::effects::Effect;
 use crate::verdict::{Label, Verdict};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
@@ -12,7 +13,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, TryFromBytes, Unali
 pub const MAGIC: [u8; 8] = *b"BNCRPLAN";
 /// The format this crate reads and the compiler writes. Any change of a record
 /// changes it.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 /// Reads back as this number only when the bytes are little-endian.
 pub const ENDIAN: u32 = 0x0102_0304;
 /// "None" in a field that holds an index.
@@ -274,8 +275,17 @@ record! {
         approval_path: Str,
         /// How long a human has to decide, in milliseconds; 0: not said.
         approval_timeout_ms: U64,
+        /// By effect: what its defaults say of a call before anything untrusted was read.
+        on_effect: EffectVerdicts,
+        /// By effect: what they say afterwards, where nobody vouches for the call's target.
+        after_untrusted: EffectVerdicts,
+        /// The literal set of the account's own addresses, or [`NONE`].
+        me: U32,
     }
 }
+
+/// A verdict for each [`Effect`], by its number.
+pub type EffectVerdicts = [Verdict; Effect::ALL.len()];
 
 /// [`Meta::flags`]: the policy has rules or defaults.
 pub const META_HAS_RULES: u32 = 1;
@@ -479,6 +489,11 @@ record! {
         dispatch_arguments: Str,
         /// Where `dispatches` was written.
         dispatch_at: Pos,
+        /// What the tool does, as bits of [`Effects`](crate::Effects): all of it with
+        /// [`CONTRACT_EFFECTS`], else what is added to what its name and arguments show.
+        effects: U16,
+        /// Of outputs without a field label.
+        secrecy: Secrecy,
     }
 }
 
@@ -494,6 +509,11 @@ pub const CONTRACT_OPTIONAL_SINKS: u32 = 8;
 pub const CONTRACT_CONFIRM: u32 = 16;
 /// [`Contract::flags`]: the tool calls another, which its arguments name.
 pub const CONTRACT_DISPATCHES: u32 = 32;
+/// [`Contract::flags`]: the contract says all that the tool does.
+pub const CONTRACT_EFFECTS: u32 = 64;
+/// [`Contract::flags`]: the user has decided about calls of this tool, and the defaults for
+/// effects say nothing of them.
+pub const CONTRACT_DECIDES: u32 = 128;
 
 record! {
     /// A sink of a contract.
@@ -547,6 +567,8 @@ record! {
         steps: Range,
         /// The label.
         label: Label,
+        /// Whether it is private.
+        secrecy: Secrecy,
     }
 }
 
