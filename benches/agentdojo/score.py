@@ -21,7 +21,8 @@ import statistics
 import subprocess
 import sys
 
-SUITES = ("workspace", "banking", "slack", "travel")
+# What is scored, and how it is known in `expected.json`.
+GATES = ("predecessor", "defaults", "defaults_words", "policies", "policies_words")
 # More rounds of questions than any call has destinations.
 ROUNDS = 24
 
@@ -54,7 +55,8 @@ def replay(binary, policy, traces):
 class Bouncer:
     """The gate of this repository."""
 
-    def __init__(self, binary, policies, scratch):
+    def __init__(self, binary, policies, scratch, words):
+        self.words = words
         self.binary = binary
         self.policies = policies
         self.scratch = scratch
@@ -66,7 +68,8 @@ class Bouncer:
         policy = self.policies and self.policies / f"{suite}.yaml"
         pending = {}
         for name, (lines, own) in traces.items():
-            pending[name] = (list(lines), own, [])
+            heard = [line for line in lines if self.words or json.loads(line)["type"] != "user"]
+            pending[name] = (heard, own, [])
         results = {}
         for _ in range(ROUNDS):
             paths = {}
@@ -139,7 +142,7 @@ class Predecessor:
             elif line["type"] == "result":
                 gate.register_output(json.dumps(line.get("structured"), ensure_ascii=False))
                 gate.register_output(line.get("content") or line.get("error", {}).get("message", ""))
-            else:
+            elif line["type"] == "call":
                 call = self.m.ToolCall(tool=line["tool"], args=line["arguments"])
                 decision = gate.evaluate(call)
                 while len(calls) < own and decision.verdict.value == "ask" and decision.ask_key:
@@ -240,30 +243,40 @@ def main():
     parser.add_argument("traces", type=pathlib.Path)
     parser.add_argument("--bouncer", required=True, help="the binary to score")
     parser.add_argument("--policies", type=pathlib.Path, help="a folder with one policy a suite")
-    parser.add_argument("--only", choices=("predecessor", "heuristics", "policies"), action="append")
-    parser.add_argument("--suite", choices=SUITES, action="append")
+    parser.add_argument("--only", choices=GATES, action="append")
+    parser.add_argument("--suite", action="append")
     parser.add_argument("--expected", type=pathlib.Path, help="fail where a figure is worse than in this file")
     parser.add_argument("--update", action="store_true", help="write that file instead")
     parser.add_argument("--list", action="store_true", help="list attacks, denials and questions one by one")
     options = parser.parse_args()
+    suites = {entry["suite"]: None for entry in json.loads((options.traces / "index.json").read_text()).values()}
+    suites = options.suite or list(suites)
     scratch = options.traces.parent / "judged"
     scratch.mkdir(exist_ok=True)
     gates = {
         "predecessor": ("bouncer-core 0.1.4, its packs and heuristics", lambda: Predecessor(scratch)),
-        "heuristics": ("bouncer, packs and heuristics alone", lambda: Bouncer(options.bouncer, None, scratch)),
-        "policies": ("bouncer, a policy a suite", lambda: Bouncer(options.bouncer, options.policies, scratch)),
+        "defaults": ("no policy, the user's words not known", lambda: Bouncer(options.bouncer, None, scratch, False)),
+        "defaults_words": ("no policy, the user's words known", lambda: Bouncer(options.bouncer, None, scratch, True)),
+        "policies": (
+            "a policy a suite, the user's words not known",
+            lambda: Bouncer(options.bouncer, options.policies, scratch, False),
+        ),
+        "policies_words": (
+            "a policy a suite, the user's words known",
+            lambda: Bouncer(options.bouncer, options.policies, scratch, True),
+        ),
     }
     measured, found = {}, []
     expected = {}
     if options.expected and options.expected.exists():
         expected = json.loads(options.expected.read_text())
     for kind, (title, make) in gates.items():
-        if options.only and kind not in options.only or kind == "policies" and not options.policies:
+        if options.only and kind not in options.only or kind.startswith("policies") and not options.policies:
             continue
         gate, details = make(), []
-        rows = {suite: score(gate, options.traces, suite, details) for suite in options.suite or SUITES}
+        rows = {suite: score(gate, options.traces, suite, details) for suite in suites}
         table(title, rows)
-        always = ("silent:", "harmless deny:") if kind == "policies" else ()
+        always = ("silent:", "harmless deny:") if kind.startswith("policies") else ("silent:",)
         listed = [line for line in details if options.list or line.startswith(always)]
         if listed:
             print("\n" + "\n".join(listed))

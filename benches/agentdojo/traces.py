@@ -159,6 +159,10 @@ class Writer:
         self.lines.append({"type": "result", **about, **as_result(value, error, self.form)})
         return value
 
+    def says(self, prompt):
+        """What the user types."""
+        self.lines.append({"type": "user", "content": prompt})
+
     def run(self, task):
         for call in task.ground_truth(self.environment):
             self.call(call)
@@ -194,6 +198,7 @@ def main():
         injections = {i: task for i, task in suite.injection_tasks.items() if has_calls(suite, task)}
         for task_id, task in suite.user_tasks.items():
             writer = Writer(suite, environment(suite, task, {}), options.form)
+            writer.says(task.PROMPT)
             writer.run(task)
             path = out / f"{task_id}.jsonl"
             writer.write(path)
@@ -201,6 +206,7 @@ def main():
             for injection_id, injection in injections.items():
                 planted = attack.attack(task, injection)
                 writer = Writer(suite, environment(suite, task, planted), options.form)
+                writer.says(task.PROMPT)
                 writer.run(task)
                 before = len(writer.lines)
                 writer.run(injection)

@@ -3,8 +3,9 @@
 
 use crate::packs;
 use crate::policy::Part;
+use bouncer_plan::Effect;
 use crate::read::dialect::{
-    APPROVAL_KEYS, AUDIT_KEYS, CONTRACT_KEYS, DEFAULT_KEYS, DISPATCH_KEYS, NATIVE_KEYS,
+    APPROVAL_KEYS, AUDIT_KEYS, CONTRACT_KEYS, DEFAULT_KEYS, DISPATCH_KEYS, FIELD_KEYS, NATIVE_KEYS,
     NATIVE_ONLY, NATIVE_RULE_KEYS, NATIVE_TESTS, OUTPUT_KEYS, RULE_KEYS, RULES_KEYS, SERVER_KEYS,
     TESTS,
 };
@@ -158,6 +159,10 @@ fn native_key(key: &str) -> Option<Value> {
             "How much a conversation remembers of what it reads, in MiB, to tell where a destination came from.",
             json!({ "type": "integer", "minimum": 1, "maximum": 65535 }),
         ),
+        "me" => says(
+            "The account's own addresses, which forms are filled with.",
+            texts(),
+        ),
         "lists" => says(
             "Values to refer to as `@name`.",
             json!({
@@ -242,7 +247,7 @@ fn default_key(key: &str) -> Option<Value> {
 fn by_effect() -> Value {
     let verdict = json!({ "$ref": "#/definitions/verdict" });
     let effects = Effect::ALL.map(|effect| (effect.name().to_owned(), verdict.clone()));
-    let effects: serde_json::Map<String, Value> = effects.into_iter().collect();
+    let effects: Map<String, Value> = effects.into_iter().collect();
     json!({ "anyOf": [
         verdict,
         { "type": "object", "additionalProperties": false, "properties": effects },
@@ -366,12 +371,30 @@ fn contract_key(key: &str) -> Option<Value> {
     }
 }
 
+fn field_key(key: &str) -> Option<Value> {
+    match key {
+        "label" => refers("For this field; `untrusted` if left out.", "label"),
+        "private" => says(
+            "It should not go where it has not been.",
+            json!({ "type": "boolean" }),
+        ),
+        _ => None,
+    }
+}
+
 fn output_key(key: &str) -> Option<Value> {
     match key {
         "label" => refers("For everything that no field covers.", "label"),
+        "private" => says(
+            "What no field covers should not go where it has not been.",
+            json!({ "type": "boolean" }),
+        ),
         "fields" => says(
             "Labels by field, e.g. `\"[*].email\": trusted`; the longest path wins.",
-            json!({ "type": "object", "additionalProperties": { "$ref": "#/definitions/label" } }),
+            json!({ "type": "object", "additionalProperties": { "anyOf": [
+                { "$ref": "#/definitions/label" },
+                closed(FIELD_KEYS, field_key, &[]),
+            ]}}),
         ),
         _ => None,
     }

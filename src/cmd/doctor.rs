@@ -4,9 +4,8 @@ use crate::cli::{DoctorArgs, Layers, PolicySource};
 use crate::output::{ERROR, Failure, Outcome};
 use crate::source;
 use bouncer_audit::Audit;
-use bouncer_compiler::builtin_heuristics;
-use bouncer_engine::tools::{Lock, ToolDefinition};
-use bouncer_plan::Plan;
+use bouncer_engine::tools::{Lock, ToolDefinition, guessed_effects};
+use bouncer_plan::{Effects, Plan};
 use bouncer_setup::clients::{Client, Places};
 use bouncer_setup::doctor::{self, Decides, Level, OwnFile, Policies, Report};
 use bouncer_store::approvals::{Lifetimes, Store};
@@ -107,6 +106,6 @@ impl Policies for Compiled {
     }
 
     fn changes_something(&self, tool: &ToolDefinition) -> bool {
-        builtin_heuristics().is_some_and(|words| words.derive(tool).consequential)
+        guessed_effects(tool, "").intersects(Effects::HARD)
     }
 }

@@ -10,7 +10,8 @@ use crate::source;
 use bouncer_compiler::diagnostic::escape;
 use bouncer_compiler::policy::{Contract, Policy, Segment, WriteParam};
 use bouncer_compiler::{Input, Options};
-use bouncer_engine::tools::{Derived, ToolDefinition};
+use bouncer_engine::tools::{Derived, ToolDefinition, guessed_effects};
+use bouncer_plan::Effects;
 use bouncer_proxy::{Endpoint, inspect};
 use bouncer_setup::LOCK;
 use bouncer_setup::clients::{Document, Places, file};
@@ -450,7 +451,8 @@ fn entry(
         }
     }
     let destructive = tool.destructive_hint == Some(true) && tool.read_only_hint != Some(true);
-    if derived.consequential || destructive {
+    let hard = guessed_effects(tool, "").intersects(Effects::HARD);
+    if hard || destructive {
         out.push_str("    confirm: true            # destroys, pays or changes access, by its name or its own word\n");
     }
     if let Some(limit) = derived.max_calls {

@@ -67,6 +67,11 @@ pub enum Line {
         /// The result of such a request, or the message's own `params`.
         value: Value,
     },
+    /// What the user typed.
+    User {
+        /// The message.
+        content: String,
+    },
     /// A human approves a destination.
     Approve {
         /// The server.
@@ -184,6 +189,7 @@ impl Line {
                 let result = result_value(content, structured, error);
                 gate.record(conversation, server.as_deref(), &tool, &result);
             }
+            Self::User { content } => gate.record_user(conversation, &content),
             Self::Approve {
                 server,
                 tool,

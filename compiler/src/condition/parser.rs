@@ -9,7 +9,7 @@ use pest::error::{ErrorVariant, InputLocation};
 use pest::iterators::{Pair, Pairs};
 use pest::pratt_parser::{Assoc, Op, PrattParser};
 
-use super::ast::{Expr, Op as AstOp, OpKind, Span, SubjectKind, Test};
+use super::ast::{Expr, Op as AstOp, OpKind, Span, Test};
 use super::{Error, limits};
 use crate::policy::Quantifier;
 

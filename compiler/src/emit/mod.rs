@@ -10,7 +10,7 @@ mod writer;
 use crate::build::Automata;
 use crate::lower::{CompileError, Lowered};
 use crate::policy::{Policy, Pos, Transport};
-use bouncer_plan::Verdict;
+use bouncer_plan::{Effect, Verdict};
 use bouncer_plan::format::{
     self, Header, HeuristicWord, META_HAS_RULES, META_HEURISTICS, META_HIDE_DENIED, Meta, NONE,
     PathEdge, PathNode, Range, Section, SectionEntry, ServerEntry, WordKind,
@@ -165,9 +165,20 @@ fn write_heuristics(writer: &mut Writer, policy: &Policy) {
         (WordKind::Destructive, &heuristics.destructive_words),
         (WordKind::Untrusted, &heuristics.labels.untrusted_words),
         (WordKind::Observed, &heuristics.labels.observed_words),
-        (WordKind::Consequential, &heuristics.consequential_words),
+        (WordKind::Common, &heuristics.asked.common),
     ];
-    for (kind, words) in lists {
+    let asked = heuristics.asked.effects.iter().map(|(effect, words)| {
+        let kind = match effect {
+            Effect::Grant => WordKind::AskedGrant,
+            Effect::Pay => WordKind::AskedPay,
+            Effect::Destroy => WordKind::AskedDestroy,
+            Effect::Publish => WordKind::AskedPublish,
+            // Nothing else is asked for by name.
+            _ => WordKind::AskedRun,
+        };
+        (kind, words)
+    });
+    for (kind, words) in lists.into_iter().chain(asked) {
         for word in words {
             let word = writer.text(word);
             writer.heuristic_words.push(HeuristicWord { kind, word });

@@ -19,7 +19,7 @@ pub(crate) fn read(cx: &mut Cx<'_>, root: &Node) -> Heuristics {
     let Some(fields) = cx.fields(
         node,
         "`heuristics`",
-        &["sinks", "destructive", "consequential", "labels"],
+        &["sinks", "destructive", "asked", "labels"],
     ) else {
         return out;
     };
@@ -41,11 +41,15 @@ pub(crate) fn read(cx: &mut Cx<'_>, root: &Node) -> Heuristics {
             .and_then(|node| cx.count(node, "`max_calls`", 0, u64::from(u32::MAX)))
             .and_then(|count| u32::try_from(count).ok());
     }
-    if let Some(consequential) = fields
-        .get("consequential")
-        .and_then(|node| cx.fields(node, "`consequential`", &["words"]))
+    let known = ["common", "run", "grant", "pay", "destroy", "publish"];
+    if let Some(asked) = fields
+        .get("asked")
+        .and_then(|node| cx.fields(node, "`asked`", &known))
     {
-        out.consequential_words = words(cx, consequential.get("words"), "`words`");
+        out.asked.common = words(cx, asked.get("common"), "`common`");
+        for (effect, patterns) in &mut out.asked.effects {
+            *patterns = words(cx, asked.get(effect.name()), &format!("`{effect}`"));
+        }
     }
     if let Some(labels) = fields
         .get("labels")

@@ -12,8 +12,9 @@ use super::ways::Scope;
 use super::{Example, Kind};
 use bouncer_compiler::diagnostic::{Code, quote};
 use bouncer_compiler::lower::Mode;
-use bouncer_compiler::policy::{Contract, Layer, ListItem, Op, Path, Pattern, Segment};
-use bouncer_plan::Label;
+use bouncer_compiler::policy::{
+    Contract, Layer, ListItem, Op, Path, Pattern, Provenance, Segment,
+};
 use bouncer_plan::Verdict;
 
 /// Destinations that nobody vouches for: an address, a URL, and an identifier that only
@@ -127,7 +128,7 @@ impl Analysis<'_> {
     /// on no list.
     fn sending(&mut self, sink: &Path, destination: &str, listed: &[ListItem]) -> Row {
         let facts = &mut self.theory.facts;
-        let untrusted = Op::Provenance(vec![Some(Label::Untrusted)]);
+        let untrusted = Op::Provenance(vec![Provenance::Untrusted]);
         let seen = facts.asked(sink, Look::Provenance, untrusted);
         let tainted = facts.asked(sink, Look::Tainted, Op::In(listed.to_vec()));
         let whole = Pattern {

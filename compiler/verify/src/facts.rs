@@ -30,6 +30,8 @@ pub(super) enum Look {
     Count,
     /// How many attempts there were, within a window of milliseconds (0: ever).
     Calls(u64),
+    /// What the call does, and what was read before it: no search tells.
+    Session,
 }
 
 /// One question.
@@ -146,6 +148,8 @@ impl Facts {
             Subject::Provenance(path) => {
                 let look = match test.op {
                     Op::CarriesUntrusted => Look::Carries,
+                    // No search tells what is private.
+                    Op::CarriesPrivate => Look::Session,
                     _ => Look::Provenance,
                 };
                 (self.path_id(path), look, ViewKind::Value)
@@ -155,6 +159,7 @@ impl Facts {
                 Look::Calls(window_ms.unwrap_or(0)),
                 ViewKind::Calls,
             ),
+            Subject::Session => (u32::MAX, Look::Session, ViewKind::Session),
         };
         let fact = self.number(Fact {
             path,

@@ -6,8 +6,7 @@
 use super::automaton::Table;
 use super::facts::{Fact, Look};
 use bouncer_compiler::lower::Mode;
-use bouncer_compiler::policy::{Compare, ListItem, Op, Scalar, TypeName};
-use bouncer_plan::Label;
+use bouncer_compiler::policy::{Compare, ListItem, Op, Provenance, Scalar, TypeName};
 use bouncer_plan::format::TestClass;
 use bouncer_plan::literals::canonical_number;
 use bouncer_reader::address;
@@ -159,13 +158,15 @@ pub(super) fn outcome(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option
             let Op::Provenance(labels) = &fact.op else {
                 return None;
             };
-            let label = match leaf.seen {
-                Seen::Nowhere => None,
-                Seen::Untrusted => Some(Label::Untrusted),
-                Seen::Observed => Some(Label::Observed),
-                Seen::Trusted => Some(Label::Trusted),
+            let from = match leaf.seen {
+                Seen::Nowhere => Provenance::Unproven,
+                Seen::Untrusted => Provenance::Untrusted,
+                Seen::Observed => Provenance::Observed,
+                Seen::Trusted => Provenance::Trusted,
             };
-            Some(Outcome::of(Some(labels.contains(&label)), leaf.through))
+            // What the user typed is not searched for.
+            let user = labels.contains(&Provenance::User);
+            (!user).then(|| Outcome::of(Some(labels.contains(&from)), leaf.through))
         }
         Look::Carries => Some(Outcome::of(Some(carries(leaf)), leaf.through)),
         Look::Raw => Some(same_everywhere(constrained(fact, leaf, table)?)),
@@ -177,7 +178,7 @@ pub(super) fn outcome(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option
             let tainted = leaf.seen == Seen::Untrusted && !is_listed(fact, leaf);
             Some(same_everywhere(tainted))
         }
-        Look::Count | Look::Calls(_) => None,
+        Look::Count | Look::Calls(_) | Look::Session => None,
     }
 }
 

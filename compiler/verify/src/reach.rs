@@ -126,6 +126,6 @@ pub(super) fn each_test<'c>(cond: &'c Cond, see: &mut dyn FnMut(&'c Test, bool))
 pub(super) fn tested(test: &Test) -> Option<&Path> {
     match &test.subject {
         Subject::Arg(path, _) | Subject::Count(path) | Subject::Provenance(path) => Some(path),
-        Subject::Calls { .. } => None,
+        Subject::Calls { .. } | Subject::Session => None,
     }
 }

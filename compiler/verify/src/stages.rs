@@ -136,7 +136,6 @@ impl Terms {
                 .map(|(heuristics, definition)| heuristics.derive(&definition));
             if let Some(derived) = derived {
                 terms.never = derived.max_calls == Some(0);
-                terms.confirm = derived.consequential;
                 terms.gated = !derived.sinks.is_empty();
                 terms.vouched = theory.can_trust;
                 for sink in &derived.sinks {

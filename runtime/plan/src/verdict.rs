@@ -77,19 +77,22 @@ pub enum Stage {
     Rule = 4,
     /// A destination that nothing vouches for.
     SinkGate = 5,
+    /// What the call does, and what was read before it.
+    Effect = 6,
     /// Nothing had an opinion.
-    Default = 6,
+    Default = 7,
 }
 
 impl Stage {
     /// All of them, in the order of evaluation.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Malformed,
         Self::Pinning,
         Self::Budget,
         Self::Constraint,
         Self::Rule,
         Self::SinkGate,
+        Self::Effect,
         Self::Default,
     ];
 
@@ -103,6 +106,7 @@ impl Stage {
             Self::Constraint => "constraint",
             Self::Rule => "rule",
             Self::SinkGate => "sink_gate",
+            Self::Effect => "effect",
             Self::Default => "default",
         }
     }

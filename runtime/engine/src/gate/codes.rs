@@ -80,6 +80,42 @@ pub const VERDICT_CODES: &[(&str, &str)] = &[
         "The destination came from untrusted text that the agent read. It is denied, or asked about where `on_tainted: ask` says so.",
     ),
     (
+        "effect.target",
+        "After untrusted text was read, the call goes to several places, or does more, and nothing vouches for one of them: nobody typed it, no trusted record has it.",
+    ),
+    (
+        "effect.read_target",
+        "After untrusted text was read, the call is about something that stands in it, such as the number of a message. A human is asked.",
+    ),
+    (
+        "effect.tainted",
+        "The call goes to an address that stands in untrusted text. It is denied.",
+    ),
+    (
+        "effect.unvouched",
+        "The effect cannot be taken back (it runs, pays, deletes, or changes access), and nothing vouches for what it is done to. `defaults.onEffect` says otherwise.",
+    ),
+    (
+        "effect.no_target",
+        "After untrusted text was read, the call sends something out, and does not say where to.",
+    ),
+    (
+        "effect.not_asked",
+        "After untrusted text was read, the call has an effect that the user's own words do not name. It is denied, or asked about where its target is vouched for.",
+    ),
+    (
+        "effect.carries",
+        "What the call sends carries an address that stands in what was read. A human is asked.",
+    ),
+    (
+        "effect.private",
+        "What the call sends carries a private value that was read. A human is asked.",
+    ),
+    (
+        "effect.copied",
+        "What the call writes stands in what was read. `defaults: {afterUntrusted: {write: allow}}` turns the question off.",
+    ),
+    (
         "hook.unread",
         "Part of what a command does cannot be read for certain, so a human is asked. The reason says which part.",
     ),

@@ -8,9 +8,10 @@ use super::link::Link;
 use super::pins::Pins;
 use super::policy::Policy;
 use super::scratch::Scratch;
+use super::session::{First, Session};
 use super::shared::{SharedTally, Together};
 use super::tool::Tool;
-use crate::provenance::Provenance;
+use crate::provenance::{Provenance, Read, Source};
 use bouncer_plan::Tables;
 use bouncer_reader::json::Limits;
 use std::collections::HashMap;
@@ -33,6 +34,7 @@ pub struct Conversation {
     pub(super) together: Option<Together>,
     pub(super) approvals: Approvals,
     pub(super) provenance: Provenance,
+    pub(super) session: Session,
     pub(super) scratch: Scratch,
     /// Results recorded so far: the number of the latest call.
     pub(super) calls: u64,
@@ -51,6 +53,7 @@ impl Conversation {
             together: None,
             approvals: Approvals::default(),
             provenance: Provenance::new(provenance_limit),
+            session: Session::default(),
             calls: 0,
             generation: 0,
         }
@@ -86,6 +89,28 @@ impl Conversation {
     /// the same tally, from now on.
     pub fn share_budgets(&mut self, tally: SharedTally) {
         self.together = Some(Together::new(tally));
+    }
+
+    /// Notes what kinds of things a result said, if it is the first to.
+    pub(super) fn note_read(&mut self, source: &Source<'_>, read: Read) {
+        let first = || First {
+            server: source.server.map(str::to_owned),
+            tool: source.tool.to_owned(),
+            call: source.call,
+            time: self.provenance.latest(),
+        };
+        if read.untrusted && self.session.read.untrusted.is_none() {
+            self.session.read.untrusted = Some(first());
+        }
+        if read.private && self.session.read.private.is_none() {
+            self.session.read.private = Some(first());
+        }
+    }
+
+    /// What kinds of things were read so far, and what the user asked for.
+    #[must_use]
+    pub const fn session(&self) -> &Session {
+        &self.session
     }
 
     /// What the conversation has read.

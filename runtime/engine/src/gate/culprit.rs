@@ -38,6 +38,8 @@ pub(super) struct Culprits {
     pub decided: Culprit,
     /// That of the call that is looked at.
     pub current: Culprit,
+    /// That of an opinion that may not count.
+    pub spare: Culprit,
 }
 
 impl Culprits {
@@ -46,7 +48,13 @@ impl Culprits {
         Self {
             decided: Culprit::with_room(),
             current: Culprit::with_room(),
+            spare: Culprit::with_room(),
         }
+    }
+
+    /// The opinion that might not have counted does.
+    pub const fn take_spare(&mut self) {
+        std::mem::swap(&mut self.current, &mut self.spare);
     }
 
     /// The call that is looked at decides, as far as is known.

@@ -5,10 +5,11 @@ use super::carried;
 use super::conversation::Conversation;
 use super::decision::{Cause, Decision};
 use super::dispatch::{Decided, judge_nested};
+use super::flow::Objection;
 use super::judge::{Found, Opinion};
 use super::pins::Pins;
 use super::policy::Policy;
-use bouncer_plan::{Stage, Verdict};
+use bouncer_plan::{Label, Stage, Verdict};
 
 /// Judges a call. See [`super::Gate::decide`].
 pub(super) fn decide<'a>(
@@ -26,6 +27,7 @@ pub(super) fn decide<'a>(
     // What the reason names is borrowed only now, when nothing writes to it any more.
     let Conversation {
         provenance,
+        session,
         scratch,
         ..
     } = conversation;
@@ -52,6 +54,17 @@ pub(super) fn decide<'a>(
             at,
             origin: provenance.evidence(&culprit.value, lookups).untrusted,
         },
+        Found::Effect(effect, objection) => Cause::Effect {
+            effect,
+            objection,
+            origin: match objection {
+                Objection::Private => {
+                    let private = provenance.private_in(&culprit.value, lookups);
+                    private.ok().flatten().map(|origin| (Label::Untrusted, origin))
+                }
+                _ => carried::origin(provenance, &culprit.value, lookups),
+            },
+        },
     };
     let tables = policy.plan().tables();
     let mut decision = Decision::new(&call, tables, opinion.verdict, opinion.stage, cause);
@@ -59,5 +72,6 @@ pub(super) fn decide<'a>(
     decision.param = &culprit.param;
     decision.value = &culprit.value;
     decision.forgotten = provenance.dropped();
+    decision.read = Some(&session.read);
     decision
 }

@@ -1,7 +1,10 @@
 //! The answer to a call, its reason, and the permit to forward it.
 
 use super::call::Call;
+use super::flow::Objection;
+use super::session::ReadBefore;
 use crate::provenance::Origin;
+use bouncer_plan::Effect;
 use bouncer_plan::Label;
 use bouncer_plan::Stage;
 use bouncer_plan::Tables;
@@ -26,6 +29,8 @@ pub struct Decision<'a> {
     pub(super) message: Option<&'a [u8]>,
     /// Pieces of what was read that had been forgotten.
     pub(super) forgotten: u64,
+    /// What kinds of things had been read; `None`: of no conversation's.
+    pub(super) read: Option<&'a ReadBefore>,
 }
 
 /// What decided.
@@ -58,9 +63,9 @@ pub(super) enum Cause<'a> {
         at: &'a Pos,
         bounded: bool,
     },
-    /// A human decides on every call: the contract says so, or the heuristics.
+    /// A human decides on every call: the contract says so.
     Confirm {
-        at: Option<&'a Pos>,
+        at: &'a Pos,
     },
     /// The call within the call cannot be read, or there are too many.
     Dispatch {
@@ -80,6 +85,12 @@ pub(super) enum Cause<'a> {
     Tainted {
         at: Option<&'a Pos>,
         origin: Option<Origin<'a>>,
+    },
+    /// The defaults for what the call does, by what was read before it.
+    Effect {
+        effect: Effect,
+        objection: Objection,
+        origin: Option<(Label, Origin<'a>)>,
     },
 }
 
@@ -202,6 +213,7 @@ impl<'a> Decision<'a> {
             value: "",
             message: call.message,
             forgotten: 0,
+            read: None,
         }
     }
 
@@ -241,6 +253,7 @@ impl<'a> Decision<'a> {
             Cause::Unproven { .. } => "sink_gate.unproven",
             Cause::Observed { .. } => "sink_gate.observed",
             Cause::Tainted { .. } => "sink_gate.tainted",
+            Cause::Effect { objection, .. } => objection.code(),
         }
     }
 
@@ -253,9 +266,9 @@ impl<'a> Decision<'a> {
             | Cause::Corrupt
             | Cause::Unpinned
             | Cause::Uncounted
+            | Cause::Effect { .. }
             | Cause::Changed => None,
             Cause::MaxCalls { at, .. }
-            | Cause::Confirm { at }
             | Cause::NoDestination { at }
             | Cause::Unproven { at }
             | Cause::Observed { at, .. }
@@ -263,7 +276,7 @@ impl<'a> Decision<'a> {
             Cause::Rate(rate) => Some(&rate.at),
             Cause::Constraint(constraint) => Some(&constraint.at),
             Cause::Rule { rule, .. } => Some(&rule.at),
-            Cause::Fallback { at, .. } | Cause::Dispatch { at, .. } => Some(at),
+            Cause::Fallback { at, .. } | Cause::Dispatch { at, .. } | Cause::Confirm { at } => Some(at),
         }?;
         if pos.file.get() == NONE {
             return None;
@@ -295,6 +308,7 @@ impl<'a> Decision<'a> {
             Cause::Rule { .. }
             | Cause::Fallback { .. }
             | Cause::Confirm { .. }
+            | Cause::Effect { .. }
             | Cause::NoDestination { .. } => Approvable::ThisCall,
             Cause::Unproven { .. } | Cause::Observed { .. } | Cause::Tainted { .. } => {
                 Approvable::Destination(Unvouched {

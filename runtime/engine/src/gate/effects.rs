@@ -7,7 +7,7 @@ use super::walk::TopArguments;
 use crate::effects::{classify, of_choice, schema_arguments};
 use crate::tools::ToolDefinition;
 use bouncer_plan::format::{CONTRACT_EFFECTS, Contract};
-use bouncer_plan::{Corrupt, Effects};
+use bouncer_plan::{Corrupt, Effect, Effects};
 
 /// What is known of a tool before any call.
 #[derive(Clone, Debug, Default)]
@@ -79,6 +79,11 @@ impl ToolEffects {
                         ..
                     }
             )
+    }
+
+    /// Whether all that calls of the tool do is to read.
+    pub fn is_reading(&self, name: &str) -> bool {
+        !self.needs_arguments() && self.of_tool(name) == Some(Effects::one(Effect::Read))
     }
 
     /// What calls of the tool can do, all together. `None`: nothing could be told.

@@ -66,6 +66,10 @@ impl Decision<'_> {
                 carried: Some((label, origin)),
                 ..
             } => Some(Seen::new(label, &origin)),
+            Cause::Effect { .. } if self.value.is_empty() => return None,
+            Cause::Effect { origin, .. } => {
+                origin.map(|(label, origin)| Seen::new(label, &origin))
+            }
             Cause::Unproven { .. } => None,
             _ => return None,
         };

@@ -8,24 +8,27 @@ use super::carried;
 use super::conversation::{Conversation, MAX_UNLISTED};
 use super::culprit::Culprit;
 use super::decision::Cause;
-use super::eval::{EvalScratch, Evaluator};
+use super::effects::ToolEffects;
+use super::eval::{CallFacts, EvalScratch, Evaluator};
+use super::flow::{Flow, FlowVerdict, Objection};
 use super::key::write_tool_key;
 use super::link::{Asked, find_contract, write_full_name};
 use super::pins::Pins;
 use super::policy::Policy;
 use super::raised::Raised;
 use super::rows::{self, RowScratch, RuleVerdict};
+use super::session::Session;
 use super::shared::Together;
 use super::sink::{SinkGate, SinkPaths, SinkVerdict};
 use super::tool::{Status, Tool};
-use super::walk::{self, WalkError, WalkScratch};
+use super::walk::{self, Listing, TopArguments, WalkError, WalkScratch};
 use crate::provenance::Provenance;
-use crate::tools::Derived;
+use crate::tools::{Derived, Heuristics};
 use bouncer_plan::format::{
-    CONTRACT_CONFIRM, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS,
-    CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_HAS_RULES, NONE, Pos,
+    CONTRACT_CONFIRM, CONTRACT_DECIDES, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING,
+    CONTRACT_OPTIONAL_SINKS, CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_HAS_RULES, NONE, Pos,
 };
-use bouncer_plan::{Corrupt, Stage, Tables, Verdict, at, slice};
+use bouncer_plan::{Corrupt, Effect, Effects, Stage, Tables, Verdict, at, slice};
 use bouncer_reader::json::{Limits, Malformed, Reader, Scratch as JsonScratch};
 
 /// What a stage says.
@@ -42,6 +45,7 @@ pub(super) enum Found<'a> {
     Cause(Cause<'a>),
     Observed(Option<&'a Pos>),
     Tainted(Option<&'a Pos>),
+    Effect(Effect, Objection),
 }
 
 impl<'a> Opinion<'a> {
@@ -81,8 +85,8 @@ pub(super) fn judge<'a>(
     let tables = policy.judging_tables()?;
     let standing = standing(policy, pins, conversation, this)?;
     let scratch = &mut conversation.scratch;
-    let culprit = &mut scratch.culprits.current;
-    culprit.clear();
+    let culprits = &mut scratch.culprits;
+    culprits.current.clear();
     let key = &mut scratch.key;
     // The tool's own record, or nothing for a tool that nobody listed.
     let (known, own) = match standing {
@@ -111,6 +115,7 @@ pub(super) fn judge<'a>(
             index => Some(at(tables.contracts, index)?),
         },
         asked,
+        heuristics: policy.heuristics()?,
     };
 
     let (sinks, constraints) = (subject.sinks()?, subject.constraints()?);
@@ -127,28 +132,56 @@ pub(super) fn judge<'a>(
         lookups,
     );
     let (limits, json) = (&conversation.limits, &mut scratch.json);
-    let read = subject.read(limits, json, walk, sinks.as_ref(), &mut evaluator)?;
+    let derived = subject.derived_sinks();
+    let listing = match &sinks {
+        Some(sinks) => Listing::Leaves(Some(sinks)),
+        None if subject.by_effect() => Listing::Leaves(derived.as_ref()),
+        None if subject.needs_arguments() => Listing::Leaves(None),
+        None => Listing::Nothing,
+    };
+    let read = subject.read(limits, json, walk, listing, &mut evaluator)?;
     let arguments = match read {
         Ok(arguments) => arguments,
         Err(malformed) => return Ok(Judged::malformed(malformed)),
     };
     let counted = subject.count(own, conversation.together.as_mut(), key);
-    evaluator.finish_call(&|window| counted.within(window, this.now_ms))?;
+    let session = &conversation.session;
+    let effects = subject.effects(&TopArguments::of(arguments, walk));
+    let facts = CallFacts {
+        calls: &|window| counted.within(window, this.now_ms),
+        effects,
+        read_untrusted: session.read.untrusted.is_some(),
+        read_private: session.read.private.is_some(),
+        named: session.asked.names(effects),
+    };
+    evaluator.finish_call(&facts)?;
 
     let mut strictest = Strictest::default();
     strictest.offer(subject.pinning());
     strictest.offer(subject.budget(&counted)?);
     strictest.offer(constraint(constraints, eval)?);
-    strictest.offer(subject.rule(&mut eval.raised, &mut scratch.rows)?);
+    let by_rule = subject.rule(&mut eval.raised, &mut scratch.rows)?;
+    strictest.offer(by_rule);
     if let Some(sinks) = sinks {
         let gate = subject.sink_gate(sinks, arguments, &conversation.approvals, provenance)?;
-        let verdict = gate.judge(&walk.leaves, &mut scratch.sink, lookups, culprit)?;
+        let verdict =
+            gate.judge(&walk.leaves, &mut scratch.sink, lookups, &mut culprits.current)?;
         strictest.offer(subject.sent(verdict));
     }
     strictest.offer(subject.confirm());
+    // The weakest layer: silent where a rule or the user's contract has decided.
+    let decided = matches!(by_rule, Some(Opinion { found: Found::Cause(Cause::Rule { .. }), .. }));
+    if !decided && subject.by_effect() && strictest.is_below(Verdict::Deny) {
+        let flow = subject.flow(effects, session, arguments, &conversation.approvals, provenance)?;
+        let verdict = flow.judge(&walk.leaves, &mut scratch.flow, lookups, &mut culprits.spare)?;
+        let opinion = verdict.and_then(|verdict| subject.flowed(verdict));
+        if strictest.offer(opinion) {
+            culprits.take_spare();
+        }
+    }
 
     let opinion = strictest.opinion();
-    quote(tables, opinion, eval, culprit)?;
+    quote(tables, opinion, eval, &mut culprits.current)?;
     let contract = subject.contract;
     let dispatches = contract.filter(|_| subject.says(CONTRACT_DISPATCHES));
     Ok(Judged {
@@ -209,6 +242,7 @@ struct Subject<'s, 'a> {
     pinned: bool,
     contract: Option<&'a Contract>,
     asked: Asked<'s>,
+    heuristics: Option<&'s Heuristics>,
 }
 
 /// Attempts of the tool, this one among them.
@@ -250,12 +284,38 @@ impl<'s, 'a> Subject<'s, 'a> {
                 let sinks = slice(self.tables.sinks, &contract.sinks)?;
                 Some(SinkPaths::Declared(sinks))
             }
-            Some(_) => None,
-            None => self
-                .derived()
-                .filter(|derived| !derived.sinks.is_empty())
-                .map(|derived| SinkPaths::Derived(&derived.sinks)),
+            _ => None,
         })
+    }
+
+    /// The arguments that the schema shows to say where something goes.
+    fn derived_sinks(&self) -> Option<SinkPaths<'s>> {
+        let derived = self.derived().filter(|derived| !derived.sinks.is_empty());
+        derived.map(|derived| SinkPaths::Derived(&derived.sinks))
+    }
+
+    /// What the tool does, as far as it is known before the call.
+    fn tool_effects(&self) -> Option<&'s ToolEffects> {
+        self.known.map(|tool| &tool.effects)
+    }
+
+    /// Whether the call's own arguments say more of what it does.
+    fn needs_arguments(&self) -> bool {
+        self.tool_effects().is_some_and(ToolEffects::needs_arguments)
+    }
+
+    /// What the call does; `None`: nothing could be told.
+    fn effects(&self, arguments: &TopArguments<'_>) -> Option<Effects> {
+        self.tool_effects()?.of_call(self.this.call.tool, arguments)
+    }
+
+    /// Whether the defaults for effects have a say: guesses are on, or a contract names
+    /// effects, and the user's contract does not decide about calls of the tool.
+    fn by_effect(&self) -> bool {
+        let named = self.contract.is_some_and(|contract| contract.effects.get() != 0);
+        (self.heuristics.is_some() || named)
+            && !self.says(CONTRACT_DECIDES)
+            && self.known.is_some_and(|tool| !tool.effects.is_reading(self.this.call.tool))
     }
 
     fn constraints(&self) -> Result<&'a [Constraint], Corrupt> {
@@ -272,12 +332,12 @@ impl<'s, 'a> Subject<'s, 'a> {
         limits: &Limits,
         json: &mut JsonScratch,
         walk: &mut WalkScratch,
-        sinks: Option<&SinkPaths<'_>>,
+        listing: Listing<'_>,
         evaluator: &mut Evaluator<'_, '_>,
     ) -> Result<Result<&'a str, Malformed>, Corrupt> {
         let arguments = self.this.call.arguments.unwrap_or(b"{}");
         let walked = match Reader::new(arguments, limits, json) {
-            Ok(reader) => walk::walk(self.tables, reader, walk, sinks, evaluator),
+            Ok(reader) => walk::walk(self.tables, reader, walk, listing, evaluator),
             Err(malformed) => Err(WalkError::Malformed(malformed)),
         };
         match walked {
@@ -453,16 +513,71 @@ impl<'s, 'a> Subject<'s, 'a> {
 
     /// Stage *default*: a human decides on every call of this tool.
     fn confirm(&self) -> Option<Opinion<'a>> {
-        let confirm = match self.contract {
-            Some(_) => self.says(CONTRACT_CONFIRM),
-            None => self.derived().is_some_and(|derived| derived.consequential),
-        };
-        if !confirm || self.approved_once() {
+        let contract = self.contract.filter(|_| self.says(CONTRACT_CONFIRM))?;
+        if self.approved_once() {
             return None;
         }
-        let at = self.contract.map(|contract| &contract.at);
-        let cause = Cause::Confirm { at };
+        let cause = Cause::Confirm { at: &contract.at };
         Some(Opinion::new(Verdict::Ask, Stage::Default, cause))
+    }
+
+    /// Stage *effect*: what it looks at.
+    fn flow<'f>(
+        &'f self,
+        effects: Option<Effects>,
+        session: &'f Session,
+        arguments: &'f str,
+        approvals: &'f Approvals,
+        provenance: &'f Provenance,
+    ) -> Result<Flow<'f, 'a>, Corrupt> {
+        let CallAttempt { call, outer, .. } = *self.this;
+        let meta = self.tables.meta()?;
+        Ok(Flow {
+            tables: self.tables,
+            meta,
+            arguments,
+            effects,
+            session,
+            heuristics: self.heuristics,
+            me: match meta.me.get() {
+                NONE => None,
+                index => Some(at(self.tables.literal_sets, index)?),
+            },
+            vouched: self.says(CONTRACT_EXFILTRATING),
+            approvals,
+            provenance,
+            server: call.server,
+            tool: outer.unwrap_or(call.tool),
+        })
+    }
+
+    /// Stage *effect*: what its verdict means for the call.
+    fn flowed(&self, verdict: FlowVerdict) -> Option<Opinion<'a>> {
+        let FlowVerdict {
+            verdict,
+            effect,
+            objection,
+            one_target,
+        } = verdict;
+        if verdict == Verdict::Allow || (verdict == Verdict::Ask && self.approved_once()) {
+            return None;
+        }
+        // A target alone is what the sink gate asks about, and is approved as there.
+        let found = match objection {
+            Objection::Tainted => Found::Tainted(None),
+            Objection::Observed if one_target => Found::Observed(None),
+            Objection::Unproven if one_target => Found::Cause(Cause::Unproven { at: None }),
+            _ => Found::Effect(effect, objection),
+        };
+        let stage = match found {
+            Found::Effect(..) => Stage::Effect,
+            _ => Stage::SinkGate,
+        };
+        Some(Opinion {
+            verdict,
+            stage,
+            found,
+        })
     }
 }
 
@@ -489,11 +604,19 @@ fn on_tainted(contract: Option<&Contract>) -> Verdict {
 struct Strictest<'a>(Option<Opinion<'a>>);
 
 impl<'a> Strictest<'a> {
-    fn offer(&mut self, opinion: Option<Opinion<'a>>) {
-        let Some(opinion) = opinion else { return };
-        if self.0.is_none_or(|best| opinion.verdict > best.verdict) {
+    /// Takes an opinion if it is stricter than all so far. Whether it was.
+    fn offer(&mut self, opinion: Option<Opinion<'a>>) -> bool {
+        let Some(opinion) = opinion else { return false };
+        let stricter = self.0.is_none_or(|best| opinion.verdict > best.verdict);
+        if stricter {
             self.0 = Some(opinion);
         }
+        stricter
+    }
+
+    /// Whether the strictest opinion is laxer than that.
+    fn is_below(&self, verdict: Verdict) -> bool {
+        self.0.is_none_or(|best| best.verdict < verdict)
     }
 
     /// Where nobody has an objection, nor a rule that allows, the call may pass.
@@ -516,7 +639,7 @@ fn quote(
             let param = tables.text(at(tables.paths, constraint.path.get())?)?;
             culprit.set(param, &eval.failed_value);
         }
-        _ if opinion.stage == Stage::SinkGate => {}
+        _ if matches!(opinion.stage, Stage::SinkGate | Stage::Effect) => {}
         Found::Cause(Cause::Rule { index, .. }) if opinion.verdict != Verdict::Allow => {
             culprit.clear();
             carried::quote(tables, eval, index, culprit)?;

@@ -14,6 +14,17 @@ pub(super) struct Leaf {
     pub sink: u32,
     /// Raw text of the top-level argument's name.
     pub top: (u32, u32),
+    /// Raw text of the name of the innermost member that it lies in.
+    pub near: (u32, u32),
+}
+
+/// An argument at the top level.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Top {
+    /// The text of its name, which has no escapes.
+    pub name: (u32, u32),
+    /// Its text, if it is a string without escapes.
+    pub text: Option<(u32, u32)>,
 }
 
 /// What a [`Leaf`] is.
@@ -49,6 +60,8 @@ pub(super) struct Frame {
     pub sink: u32,
     /// The raw text of the top-level argument it lies in.
     pub top: (u32, u32),
+    /// The raw text of the name of the innermost member it lies in.
+    pub near: (u32, u32),
 }
 
 /// How a container or leaf was reached from the one around it.

@@ -11,7 +11,9 @@ mod culprit;
 mod decide;
 mod decision;
 mod dispatch;
+mod effects;
 mod eval;
+mod flow;
 mod grounds;
 mod hidden;
 mod judge;
@@ -25,6 +27,7 @@ mod reason;
 mod record;
 mod rows;
 mod scratch;
+mod session;
 mod shared;
 mod sink;
 mod survey;
@@ -38,6 +41,7 @@ pub use conversation::{Conversation, DEFAULT_PROVENANCE_LIMIT};
 pub use decision::{Approvable, Decision, ObservedPass, Permit, Position, Unvouched};
 pub use grounds::{Grounds, Seen};
 pub use record::VerdictRecord;
+pub use session::{First, ReadBefore, Session};
 pub use shared::{SharedTally, Tallied, Tally};
 pub use survey::{ContractSeen, Surveyed};
 
@@ -260,7 +264,7 @@ impl Gate {
         let pinned = self.pins.get(server, tool);
         // The labels of a changed tool were chosen for another definition.
         let trusted = pinned.filter(|tool| tool.status == Status::Pinned);
-        match trusted {
+        let read = match trusted {
             Some(tool) => conversation
                 .provenance
                 .record_result(&source, &tool.labels, result),
@@ -268,9 +272,25 @@ impl Gate {
                 let labels = self.unpinned_labels(server, tool);
                 conversation
                     .provenance
-                    .record_result(&source, &labels, result);
+                    .record_result(&source, &labels, result)
             }
-        }
+        };
+        conversation.note_read(&source, read);
+    }
+
+    /// Records a message that the user typed: what it names is vouched for as a place that
+    /// data may go to, and what it asks for as an effect. Quoted lines, code blocks, long
+    /// quotations and messages of more than [`MOST_TYPED`](crate::provenance::MOST_TYPED)
+    /// characters are not the user's own words.
+    ///
+    /// Whoever calls this says that a human typed the message and the agent could not have.
+    pub fn record_user(&self, conversation: &mut Conversation, message: &str) {
+        let own = conversation.provenance.record_typed(message);
+        let heuristics = self.policy.heuristics().ok().flatten();
+        let named = own
+            .zip(heuristics)
+            .and_then(|(own, heuristics)| heuristics.asked.named(&own));
+        conversation.session.asked.note(named);
     }
 
     /// Labels of a tool that is not pinned: the contract's where nothing is pinned at
@@ -337,8 +357,10 @@ impl Gate {
             tool: origin,
             call: conversation.calls,
         };
-        conversation
+        let labels = OutputLabels::all(Label::Untrusted);
+        let read = conversation
             .provenance
-            .record_result(&source, &OutputLabels::all(Label::Untrusted), value);
+            .record_result(&source, &labels, value);
+        conversation.note_read(&source, read);
     }
 }

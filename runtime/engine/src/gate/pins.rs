@@ -3,6 +3,7 @@
 use super::key::{split_key, tool_key};
 use super::policy::Policy;
 use super::tool::{self, Status, Tool};
+use crate::effects::common_prefix;
 use crate::tools::{Lock, ToolDefinition};
 use bouncer_plan::Corrupt;
 use std::collections::HashMap;
@@ -22,6 +23,8 @@ pub(super) struct Pins {
     /// Whether any server's tools were ever pinned. Before that every tool that a call
     /// names counts as pinned: there is nothing to hold it against.
     listed: bool,
+    /// What the names of a server's tools begin with, by [`tool_key`] of no tool.
+    prefixes: HashMap<String, String>,
     /// How servers listed their tools last, by [`tool_key`].
     definitions: HashMap<String, Listed>,
 }
@@ -70,6 +73,7 @@ impl Pins {
         lock: Option<&Lock>,
     ) {
         self.listed = true;
+        let shared = common_prefix(tools.iter().map(|tool| tool.name.as_str()));
         let prefix = tool_key(server, "");
         // The server's earlier pins go; a tool that comes back keeps its place, and with
         // it what conversations have counted.
@@ -86,7 +90,7 @@ impl Pins {
                 Some(Some(_)) => Status::Changed,
             };
             // A tool that does not link is left unpinned: it is asked about, then denied.
-            let Ok(mut tool) = policy.link(server, definition) else {
+            let Ok(mut tool) = policy.link(server, definition, shared) else {
                 continue;
             };
             tool.status = status;
@@ -102,7 +106,14 @@ impl Pins {
             }
             self.names.insert(key, index);
         }
+        self.prefixes.insert(prefix, shared.to_owned());
         self.note_definitions(server, tools);
+    }
+
+    /// What the names of a server's pinned tools begin with.
+    fn shared_prefix(&self, server: Option<&str>) -> &str {
+        let prefix = self.prefixes.get(&tool_key(server, ""));
+        prefix.map_or("", String::as_str)
     }
 
     /// Notes a later listing of the same server. See [`super::Gate::observe`].
@@ -127,12 +138,13 @@ impl Pins {
             let listed = self.definitions.get(key).ok_or(Corrupt)?;
             let old = self.tools.get(index as usize).ok_or(Corrupt)?;
             let server = listed.server.as_deref();
+            let shared = self.shared_prefix(server);
             let mut tool = match &listed.definition {
-                Some(definition) => policy.link(server, definition)?,
+                Some(definition) => policy.link(server, definition, shared)?,
                 // It is not called before it is accepted.
                 None => {
                     let (_, name) = split_key(key).ok_or(Corrupt)?;
-                    policy.link(server, &tool::bare_definition(name)?)?
+                    policy.link(server, &tool::bare_definition(name)?, shared)?
                 }
             };
             tool.status = old.status;
@@ -174,7 +186,8 @@ impl Pins {
                 .definition
                 .as_ref()
                 .filter(|definition| definition.digest == accepted);
-            let linked = same.and_then(|definition| policy.link(server, definition).ok());
+            let shared = self.shared_prefix(server);
+            let linked = same.and_then(|definition| policy.link(server, definition, shared).ok());
             match (linked, place) {
                 (Some(tool), Some(index)) => {
                     if let Some(slot) = self.tools.get_mut(index as usize) {

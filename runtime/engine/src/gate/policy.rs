@@ -76,7 +76,7 @@ impl Policy {
         self.derived.as_ref().map_err(|corrupt| *corrupt)
     }
 
-    fn heuristics(&self) -> Result<Option<&Heuristics>, Corrupt> {
+    pub fn heuristics(&self) -> Result<Option<&Heuristics>, Corrupt> {
         Ok(self.derived()?.heuristics.as_ref())
     }
 
@@ -87,13 +87,21 @@ impl Policy {
     }
 
     /// Links a tool's definition to the plan.
-    pub fn link(&self, server: Option<&str>, definition: &ToolDefinition) -> Result<Tool, Corrupt> {
-        Tool::new(self.plan.tables(), self.heuristics()?, server, definition)
+    ///
+    /// `prefix` is what the names of all tools of the server begin with.
+    pub fn link(
+        &self,
+        server: Option<&str>,
+        definition: &ToolDefinition,
+        prefix: &str,
+    ) -> Result<Tool, Corrupt> {
+        let tables = self.plan.tables();
+        Tool::new(tables, self.heuristics()?, server, definition, prefix)
     }
 
     /// Links a tool of which only the name is known.
     pub fn link_name(&self, server: Option<&str>, name: &str) -> Result<Tool, Corrupt> {
-        self.link(server, &tool::bare_definition(name)?)
+        self.link(server, &tool::bare_definition(name)?, "")
     }
 
     /// The labels of the output of a tool of which only the name is known.
@@ -119,6 +127,9 @@ mod tests {
         let mut meta = [0_u8; size_of::<Meta>()];
         meta[40..44].fill(0xff);
         meta[52..56].fill(0xff);
+        // There are no addresses of the account's own.
+        let last = meta.len() - 4;
+        meta[last..].fill(0xff);
         let mut node = [0_u8; size_of::<PathNode>()];
         node[8..12].fill(0xff);
         let start = size_of::<Header>() + Section::ALL.len() * size_of::<SectionEntry>();

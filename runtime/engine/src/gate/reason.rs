@@ -1,9 +1,10 @@
 //! A decision's reason, in words. Deterministic; values from outside are quoted and escaped.
 
 use super::decision::{Cause, Decision};
+use super::flow::Objection;
 use crate::provenance::Origin;
 use bouncer_plan::format::{Constraint, ConstraintKind, NONE, Rule};
-use bouncer_plan::slice;
+use bouncer_plan::{Effect, slice};
 use bouncer_reader::text::Quoted;
 use std::fmt;
 
@@ -58,13 +59,17 @@ impl fmt::Display for Reason<'_, '_> {
                 bounded,
                 ..
             } => self.fallback(f, destructive, bounded),
-            Cause::Confirm { at: Some(_) } => {
+            Cause::Confirm { .. } => {
                 write!(f, "every call of tool {tool} needs a human's consent")
             }
-            Cause::Confirm { at: None } => write!(
-                f,
-                "tool {tool} goes by a name of tools that destroy, pay, book or change access, and no contract speaks of it"
-            ),
+            Cause::Effect {
+                effect,
+                objection,
+                origin,
+            } => {
+                write!(f, "tool {tool} {}", does(effect))?;
+                self.objection(f, objection, origin.as_ref().map(|(_, origin)| origin))
+            }
             Cause::Dispatch { too_deep: true, .. } => {
                 write!(f, "calls within calls go too deep at tool {tool}")
             }
@@ -152,6 +157,41 @@ impl Reason<'_, '_> {
         bounded_note(f, bounded)
     }
 
+    /// What there is to object to an effect.
+    fn objection(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        objection: Objection,
+        origin: Option<&Origin<'_>>,
+    ) -> fmt::Result {
+        let (param, value) = (Quoted(self.0.param), Quoted(self.0.value));
+        let named = !self.0.param.is_empty();
+        match objection {
+            Objection::Unvouched if !named => {
+                f.write_str(", and the call names nothing that anybody vouches for")
+            }
+            Objection::Unvouched | Objection::Unproven => {
+                write!(f, ", and nothing vouches for {param}: {value}")
+            }
+            Objection::NoTarget => f.write_str(", and the call does not say where"),
+            Objection::NotAsked => {
+                f.write_str(", which the user's own words do not ask for, after untrusted text was read")
+            }
+            Objection::Tainted | Objection::Observed | Objection::Copied => {
+                write!(f, ", and {param}: {value} stands in what was read")?;
+                from(f, origin)
+            }
+            Objection::Carries => {
+                write!(f, ", and {param} carries {value}")?;
+                from(f, origin)
+            }
+            Objection::Private => {
+                write!(f, ", and {param} carries the private value {value}")?;
+                from(f, origin)
+            }
+        }
+    }
+
     /// What a destination is, and where it was seen.
     fn destination(
         &self,
@@ -162,6 +202,22 @@ impl Reason<'_, '_> {
         let (param, value) = (Quoted(self.0.param), Quoted(self.0.value));
         write!(f, "destination {param}: {value} {what}")?;
         from(f, origin)
+    }
+}
+
+/// What an effect is, as the end of a sentence about a tool.
+const fn does(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Read => "reads",
+        Effect::Write => "changes what is stored",
+        Effect::Send => "sends something out",
+        Effect::Publish => "shows something to everybody",
+        Effect::Fetch => "asks an address",
+        Effect::Run => "runs a program",
+        Effect::Pay => "spends money",
+        Effect::Grant => "gives or changes access",
+        Effect::Destroy => "deletes something",
+        Effect::Act => "acts in the physical world",
     }
 }
 

@@ -6,6 +6,7 @@
 
 use super::decision::{Approvable, Decision};
 use super::grounds::Grounds;
+use super::session::ReadBefore;
 use bouncer_plan::{Stage, Verdict};
 use serde_json::{Value, json};
 
@@ -29,6 +30,8 @@ pub struct VerdictRecord {
     /// How many pieces of what was read had been forgotten, so that a value that was read
     /// may have counted as unproven.
     pub forgotten: u64,
+    /// What kinds of things had been read before, first where and when.
+    pub read: ReadBefore,
     /// How a human can lift an ask.
     pub approvable: Approvable<String>,
 }
@@ -46,6 +49,10 @@ impl VerdictRecord {
             rule: None,
             grounds: None,
             forgotten: 0,
+            read: ReadBefore {
+                untrusted: None,
+                private: None,
+            },
             approvable: Approvable::Never,
         }
     }
@@ -100,6 +107,7 @@ impl Decision<'_> {
             rule: self.rule(),
             grounds: self.grounds(),
             forgotten: self.forgotten,
+            read: self.read.cloned().unwrap_or_default(),
             approvable: self.approvable().owned(),
         }
     }

@@ -3,6 +3,7 @@
 
 use super::culprit::Culprits;
 use super::eval::EvalScratch;
+use super::flow::FlowScratch;
 use super::link::Bare;
 use super::rows::RowScratch;
 use super::sink::SinkScratch;
@@ -19,6 +20,7 @@ pub(super) struct Scratch {
     pub eval: EvalScratch,
     pub rows: RowScratch,
     pub sink: SinkScratch,
+    pub flow: FlowScratch,
     pub provenance: provenance::Scratch,
     /// The key or the name by which the tool is looked up.
     pub key: String,
@@ -37,6 +39,7 @@ impl Scratch {
             eval: EvalScratch::new(tables),
             rows: RowScratch::new(tables),
             sink: SinkScratch::default(),
+            flow: FlowScratch::default(),
             provenance: provenance::Scratch::default(),
             key: String::with_capacity(256),
             bare: Bare::new(tables),

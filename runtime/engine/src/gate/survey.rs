@@ -5,9 +5,9 @@ use super::link::Link;
 use super::pins::Pins;
 use super::policy::Policy;
 use super::tool::{Status, Tool};
-use bouncer_plan::Verdict;
+use bouncer_plan::{Effect, Verdict};
 use bouncer_plan::format::{
-    CONTRACT_CONFIRM, CONTRACT_EXFILTRATING, Contract, ContractLayer, META_HAS_RULES, NONE,
+    CONTRACT_CONFIRM, CONTRACT_DECIDES, CONTRACT_EXFILTRATING, Contract, ContractLayer, META_HAS_RULES, NONE,
 };
 use bouncer_plan::{Corrupt, Tables, at};
 use serde::Serialize;
@@ -19,6 +19,8 @@ pub struct Surveyed {
     pub name: String,
     /// `pinned`, `changed`, or `new`: nobody has accepted it.
     pub pin: &'static str,
+    /// What it does, as far as is known; empty where nothing could be told.
+    pub effects: Vec<&'static str>,
     /// The contract that speaks of it.
     pub contract: Option<ContractSeen>,
     /// No contract speaks of it, and its name or schema says something to the heuristics.
@@ -90,9 +92,16 @@ fn look(
         }
     }
     rows.sort_unstable();
+    let effects = match known {
+        Some(tool) => tool.effects.clone(),
+        None => policy.link_name(server, name)?.effects,
+    };
+    let is_reading = effects.is_reading(name);
     let may = match known.map(|tool| tool.status) {
-        Some(Status::Pinned) => may(tables, known, contract, &rows)?,
-        _ if known.is_none() && !pins.any_listed() => may(tables, None, contract, &rows)?,
+        Some(Status::Pinned) => may(tables, is_reading, known, contract, &rows)?,
+        _ if known.is_none() && !pins.any_listed() => {
+            may(tables, is_reading, None, contract, &rows)?
+        }
         _ => vec![Verdict::Deny],
     };
     rows.dedup_by_key(|(rule, _)| *rule);
@@ -104,6 +113,12 @@ fn look(
             Some(Status::Changed) => "changed",
             None => "new",
         },
+        effects: effects
+            .of_tool(name)
+            .unwrap_or_default()
+            .iter()
+            .map(Effect::name)
+            .collect(),
         contract: contract.map(|c| seen(tables, c)).transpose()?,
         guessed: derived.is_some_and(|derived| *derived != crate::tools::Derived::default()),
         rules: rows.len(),
@@ -124,6 +139,7 @@ fn seen(tables: &Tables<'_>, contract: &Contract) -> Result<ContractSeen, Corrup
 /// another stage may say.
 fn may(
     tables: &Tables<'_>,
+    is_reading: bool,
     tool: Option<&Tool>,
     contract: Option<&Contract>,
     rows: &[(u32, bool)],
@@ -150,6 +166,10 @@ fn may(
         by_rules.push(fallback);
     }
     let derived = tool.and_then(|tool| tool.derived.as_ref());
+    // After untrusted text anything may be asked about that is more than reading, and what
+    // goes to an address that stands there denied.
+    let decides = contract.is_some_and(|c| c.flags.get() & CONTRACT_DECIDES != 0);
+    let by_effect = !decides && !is_reading;
     let (sends, confirms, limited, never) = match contract {
         Some(contract) => {
             let flags = contract.flags.get();
@@ -164,8 +184,8 @@ fn may(
             )
         }
         None => (
-            derived.is_some_and(|derived| !derived.sinks.is_empty()),
-            derived.is_some_and(|derived| derived.consequential),
+            false,
+            false,
             derived.is_some_and(|derived| derived.max_calls.is_some()),
             derived.is_some_and(|derived| derived.max_calls == Some(0)),
         ),
@@ -190,6 +210,9 @@ fn may(
     }
     if limited {
         out.push(Verdict::Deny);
+    }
+    if by_effect && !never {
+        out.extend([Verdict::Ask, Verdict::Deny]);
     }
     out.sort_unstable();
     out.dedup();

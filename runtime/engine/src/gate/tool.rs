@@ -1,12 +1,13 @@
 //! Tools as the gate knows them: pinned definitions, and which part of the plan
 //! applies to each. Computed when tools are listed, not when they are called.
 
+use super::effects::ToolEffects;
 use super::link::{Link, find_contract, full_name};
 use crate::provenance::{FieldRule, LabelStep, OutputLabels};
-use crate::tools::{Derived, Heuristics, LabelHeuristics, ToolDefinition};
-use bouncer_plan::Label;
+use crate::tools::{AskedWords, Derived, Heuristics, LabelHeuristics, ToolDefinition};
+use bouncer_plan::{Effect, Label};
 use bouncer_plan::format::{
-    CONTRACT_OUTPUTS, HeuristicWord, META_HEURISTICS, NONE, OutputLabel, WordKind,
+    CONTRACT_OUTPUTS, HeuristicWord, META_HEURISTICS, NONE, OutputLabel, Secrecy, WordKind,
 };
 use bouncer_plan::{Corrupt, Tables, at, slice};
 use std::sync::Arc;
@@ -27,8 +28,11 @@ pub(super) struct Tool {
     /// `destructiveHint: true` without `readOnlyHint: true`.
     pub destructive: bool,
     pub link: Link,
-    /// What the heuristics say; only without a contract.
+    /// What the heuristics say of where it sends things and how often; only without a
+    /// contract.
     pub derived: Option<Derived>,
+    /// What it does.
+    pub effects: ToolEffects,
     pub labels: OutputLabels,
 }
 
@@ -45,13 +49,19 @@ impl Tool {
         heuristics: Option<&Heuristics>,
         server: Option<&str>,
         definition: &ToolDefinition,
+        prefix: &str,
     ) -> Result<Self, Corrupt> {
         let link = Link::new(tables, server, &definition.name)?;
         let derived = match heuristics {
             Some(heuristics) if link.contract == NONE => Some(heuristics.derive(definition)),
             _ => None,
         };
+        let contract = match link.contract {
+            NONE => None,
+            index => Some(at(tables.contracts, index)?),
+        };
         Ok(Self {
+            effects: ToolEffects::new(contract, definition, prefix, heuristics.is_some())?,
             status: Status::Pinned,
             digest: definition.digest,
             destructive: is_destructive(definition),
@@ -97,7 +107,16 @@ pub(super) fn heuristics(tables: &Tables<'_>) -> Result<Option<Heuristics>, Corr
             untrusted_words: words(WordKind::Untrusted)?,
             observed_words: words(WordKind::Observed)?,
         },
-        consequential_words: words(WordKind::Consequential)?,
+        asked: AskedWords {
+            common: words(WordKind::Common)?,
+            effects: [
+                (Effect::Run, words(WordKind::AskedRun)?),
+                (Effect::Grant, words(WordKind::AskedGrant)?),
+                (Effect::Pay, words(WordKind::AskedPay)?),
+                (Effect::Destroy, words(WordKind::AskedDestroy)?),
+                (Effect::Publish, words(WordKind::AskedPublish)?),
+            ],
+        },
     }))
 }
 
@@ -126,10 +145,12 @@ fn output_labels(
                 fields.push(FieldRule {
                     path: label_steps(tables, field)?,
                     label: field.label,
+                    private: field.secrecy == Secrecy::Private,
                 });
             }
             return Ok(OutputLabels {
                 default: contract.output_label,
+                private: contract.secrecy == Secrecy::Private,
                 fields,
                 by_name: None,
             });
@@ -137,6 +158,7 @@ fn output_labels(
     }
     Ok(OutputLabels {
         default: Label::Untrusted,
+        private: false,
         fields: Vec::new(),
         by_name: heuristics.map(|heuristics| Arc::new(heuristics.labels.clone())),
     })

@@ -6,7 +6,7 @@
 //! flat stack. Knows nothing of verdicts.
 
 use super::eval::{Evaluator, Kind, LeafText};
-use super::leaf::{Frame, Leaf, LeafKind, NO_SINK, Step};
+use super::leaf::{Frame, Leaf, LeafKind, NO_SINK, Step, Top, raw_text};
 use super::sink::SinkPaths;
 use bouncer_plan::format::{NONE, PathNode};
 use bouncer_plan::{Corrupt, Tables, at, edge_slot, slice};
@@ -31,6 +31,8 @@ pub(super) struct WalkScratch {
     pub active: Vec<u32>,
     /// Leaves and keys, for the sink gate.
     pub leaves: Vec<Leaf>,
+    /// The arguments at the top level, where leaves are listed.
+    pub tops: Vec<Top>,
     /// A decoded key.
     pub key: String,
 }
@@ -42,8 +44,36 @@ impl WalkScratch {
             frames: Vec::with_capacity(max_depth + 1),
             active: Vec::with_capacity(1024),
             leaves: Vec::with_capacity(1024),
+            tops: Vec::with_capacity(64),
             key: String::with_capacity(256),
         }
+    }
+}
+
+/// The names of the arguments at the top level, and the texts of those that are one. Names
+/// and texts with escapes are left out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TopArguments<'a> {
+    arguments: &'a str,
+    tops: &'a [Top],
+}
+
+impl<'a> TopArguments<'a> {
+    /// Those of the latest walk, which listed leaves of `arguments`.
+    pub fn of(arguments: &'a str, walk: &'a WalkScratch) -> Self {
+        Self {
+            arguments,
+            tops: &walk.tops,
+        }
+    }
+
+    /// Name and text of each.
+    pub fn iter(self) -> impl Iterator<Item = (&'a str, Option<&'a str>)> + Clone {
+        self.tops.iter().filter_map(move |top| {
+            let text = top.text;
+            let text = text.and_then(|(start, end)| raw_text(self.arguments, start, end));
+            Some((raw_text(self.arguments, top.name.0, top.name.1)?, text))
+        })
     }
 }
 
@@ -66,12 +96,21 @@ impl From<Corrupt> for WalkError {
     }
 }
 
-/// Walks the arguments, and returns them as text. `sinks`: list leaves for the sink gate.
+/// What a walk lists of the arguments.
+#[derive(Clone, Copy)]
+pub(super) enum Listing<'w> {
+    /// Nothing.
+    Nothing,
+    /// All leaves, with the sinks that they lie in.
+    Leaves(Option<&'w SinkPaths<'w>>),
+}
+
+/// Walks the arguments, and returns them as text.
 pub(super) fn walk<'a>(
     tables: &Tables<'_>,
     mut reader: Reader<'a, '_>,
     scratch: &mut WalkScratch,
-    sinks: Option<&SinkPaths<'_>>,
+    listing: Listing<'_>,
     evaluator: &mut Evaluator<'_, '_>,
 ) -> Result<&'a str, WalkError> {
     let arguments = reader.text();
@@ -79,14 +118,20 @@ pub(super) fn walk<'a>(
         tables,
         arguments,
         scratch,
-        sinks,
+        listing,
     };
     walk.scratch.frames.clear();
     walk.scratch.active.clear();
     walk.scratch.leaves.clear();
+    walk.scratch.tops.clear();
     reader.open_object()?;
     walk.scratch.active.push(0);
-    walk.open(false, 0, Step::Root, NO_SINK, (0, 0), evaluator)?;
+    let here = Place {
+        sink: NO_SINK,
+        top: (0, 0),
+        near: (0, 0),
+    };
+    walk.open(false, 0, Step::Root, here, evaluator)?;
     let mut key: Option<Text<'a>> = None;
     while let Some(event) = reader.next()? {
         match event {
@@ -133,10 +178,25 @@ struct Walk<'w, 'p, 'a> {
     tables: &'w Tables<'p>,
     arguments: &'a str,
     scratch: &'w mut WalkScratch,
-    sinks: Option<&'w SinkPaths<'w>>,
+    listing: Listing<'w>,
+}
+
+/// Where a value stands.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The sink that it lies in.
+    sink: u32,
+    /// The raw text of the top-level argument that it lies in.
+    top: (u32, u32),
+    /// The raw text of the name of the innermost member that it lies in.
+    near: (u32, u32),
 }
 
 impl<'a> Walk<'_, '_, 'a> {
+    const fn lists(&self) -> bool {
+        matches!(self.listing, Listing::Leaves(_))
+    }
+
     /// Start and end of a text within the arguments.
     fn span(&self, text: &Text<'a>) -> (u32, u32) {
         let raw = text.raw();
@@ -151,8 +211,7 @@ impl<'a> Walk<'_, '_, 'a> {
         array: bool,
         active: usize,
         step: Step,
-        sink: u32,
-        top: (u32, u32),
+        Place { sink, top, near }: Place,
         evaluator: &mut Evaluator<'_, '_>,
     ) -> Result<(), Corrupt> {
         if !array {
@@ -179,6 +238,7 @@ impl<'a> Walk<'_, '_, 'a> {
             step,
             sink,
             top,
+            near,
         });
         Ok(())
     }
@@ -194,7 +254,7 @@ impl<'a> Walk<'_, '_, 'a> {
         let Some(frame) = self.scratch.frames.last().copied() else {
             return Err(Corrupt);
         };
-        if self.sinks.is_some() && self.scratch.frames.len() > 1 {
+        if self.lists() && self.scratch.frames.len() > 1 {
             let (start, end) = self.span(key);
             self.scratch.leaves.push(Leaf {
                 kind: LeafKind::Key {
@@ -204,6 +264,7 @@ impl<'a> Walk<'_, '_, 'a> {
                 end,
                 sink: frame.sink,
                 top: frame.top,
+                near: (start, end),
             });
         }
         let (start, end) = (frame.active as usize, frame.own_end as usize);
@@ -220,7 +281,7 @@ impl<'a> Walk<'_, '_, 'a> {
             }
             self.variants(entry & NODE, key)?;
         }
-        Ok(self.sinks.is_some() || self.scratch.active.len() > end)
+        Ok(self.lists() || self.scratch.active.len() > end)
     }
 
     /// Pushes the nodes that `key` leads to for readers that ignore case, as some
@@ -337,10 +398,16 @@ impl<'a> Walk<'_, '_, 'a> {
                 (Step::Index(frame.index), before)
             }
         };
-        let (sink, top) = self.sink_at(&frame, step)?;
+        let place = self.place_of(&frame, step)?;
         let (kind, text) = match event {
-            Event::ObjectStart => return Ok(self.open(false, active, step, sink, top, evaluator)?),
-            Event::ArrayStart => return Ok(self.open(true, active, step, sink, top, evaluator)?),
+            Event::ObjectStart => {
+                self.note_top(step, None);
+                return Ok(self.open(false, active, step, place, evaluator)?);
+            }
+            Event::ArrayStart => {
+                self.note_top(step, None);
+                return Ok(self.open(true, active, step, place, evaluator)?);
+            }
             Event::String(text) => (Kind::String, LeafText::Json(text)),
             Event::Number(text) => (Kind::Number, LeafText::Plain(text)),
             Event::Bool(true) => (Kind::Bool, LeafText::Plain("true")),
@@ -348,8 +415,13 @@ impl<'a> Walk<'_, '_, 'a> {
             Event::Null => (Kind::Null, LeafText::Plain("null")),
             Event::Key(_) | Event::ObjectEnd | Event::ArrayEnd => return Err(WalkError::Corrupt),
         };
-        if self.sinks.is_some() {
-            self.list_leaf(&event, sink, top);
+        if self.lists() {
+            self.list_leaf(&event, place);
+            let text = match &event {
+                Event::String(text) if !text.is_escaped() => Some(self.span(text)),
+                _ => None,
+            };
+            self.note_top(step, text);
         }
         if self.scratch.active.len() > active {
             evaluator.begin_leaf(kind, &text);
@@ -362,25 +434,46 @@ impl<'a> Walk<'_, '_, 'a> {
         Ok(())
     }
 
-    /// The sink that a value lies in, and the raw text of the top-level argument it lies in.
-    fn sink_at(&self, frame: &Frame, step: Step) -> Result<(u32, (u32, u32)), Corrupt> {
-        let Some(sinks) = self.sinks else {
-            return Ok((NO_SINK, (0, 0)));
+    /// Notes an argument at the top level.
+    fn note_top(&mut self, step: Step, text: Option<(u32, u32)>) {
+        if let Step::Key(start, end, false) = step
+            && self.lists()
+            && self.scratch.frames.len() == 1
+        {
+            let name = (start, end);
+            self.scratch.tops.push(Top { name, text });
+        }
+    }
+
+    /// Where a value stands, as far as that is listed.
+    fn place_of(&self, frame: &Frame, step: Step) -> Result<Place, Corrupt> {
+        let Listing::Leaves(sinks) = self.listing else {
+            return Ok(Place {
+                sink: NO_SINK,
+                top: (0, 0),
+                near: (0, 0),
+            });
         };
         let top = match step {
             Step::Key(start, end, _) if self.scratch.frames.len() == 1 => (start, end),
             _ => frame.top,
         };
-        let sink = if frame.sink != NO_SINK {
-            frame.sink
-        } else {
-            sinks.matching(self.tables, self.arguments, &self.scratch.frames, step)?
+        let near = match step {
+            Step::Key(start, end, _) => (start, end),
+            _ => frame.near,
         };
-        Ok((sink, top))
+        let sink = match sinks {
+            _ if frame.sink != NO_SINK => frame.sink,
+            Some(sinks) => {
+                sinks.matching(self.tables, self.arguments, &self.scratch.frames, step)?
+            }
+            None => NO_SINK,
+        };
+        Ok(Place { sink, top, near })
     }
 
     /// Lists a scalar for the sink gate.
-    fn list_leaf(&mut self, event: &Event<'a>, sink: u32, top: (u32, u32)) {
+    fn list_leaf(&mut self, event: &Event<'a>, Place { sink, top, near }: Place) {
         let (kind, (start, end)) = match event {
             Event::String(text) => {
                 let kind = LeafKind::String {
@@ -404,6 +497,7 @@ impl<'a> Walk<'_, '_, 'a> {
             end,
             sink,
             top,
+            near,
         });
     }
 

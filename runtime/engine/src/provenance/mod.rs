@@ -475,6 +475,12 @@ impl Provenance {
             + self.private.bytes()
     }
 
+    /// When something was recorded last, in milliseconds of Unix time.
+    #[must_use]
+    pub const fn latest(&self) -> u64 {
+        self.time
+    }
+
     /// How many pieces, tokens and leaves were forgotten or could not be kept whole.
     #[must_use]
     pub const fn dropped(&self) -> u64 {

@@ -113,7 +113,7 @@ fn continues(after: &str) -> bool {
 }
 
 /// Whether a value is a date, a time or both.
-pub(super) fn is_date(value: &str) -> bool {
+pub(crate) fn is_date(value: &str) -> bool {
     let value = value.trim();
     let shape = |c: char| c.is_ascii_digit() || matches!(c, '-' | '/' | '.' | ':' | ' ' | '+');
     let mut digits = value.bytes().filter(u8::is_ascii_digit);

@@ -4,6 +4,8 @@
 //! schema (`schema.rs`). It knows nothing of plans, calls or contracts.
 
 use super::ToolDefinition;
+use crate::effects::{classify, schema_arguments};
+use bouncer_plan::Effects;
 use super::heuristics::Heuristics;
 use super::schema::destinations;
 use super::words::{any_word_matches, words};
@@ -18,8 +20,15 @@ pub struct Derived {
     pub sinks: Vec<Vec<String>>,
     /// Attempts per conversation.
     pub max_calls: Option<u32>,
-    /// The tool pays, books, destroys or changes access: every call is asked about.
-    pub consequential: bool,
+}
+
+/// What a tool is guessed to do, by its name and its schema. `prefix` is what the names of all
+/// tools of its server begin with. Nothing, where nothing could be told.
+#[must_use]
+pub fn guessed_effects(tool: &ToolDefinition, prefix: &str) -> Effects {
+    let none = serde_json::Value::Null;
+    let schema = tool.input_schema().unwrap_or(&none);
+    classify(prefix, &tool.name, schema_arguments(schema)).effects
 }
 
 impl Heuristics {
@@ -37,7 +46,6 @@ impl Heuristics {
         Derived {
             sinks,
             max_calls: self.destructive_max_calls.filter(|_| destructive),
-            consequential: any_word_matches(&self.consequential_words, &name),
         }
     }
 }
@@ -45,7 +53,7 @@ impl Heuristics {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::LabelHeuristics;
+    use crate::tools::{AskedWords, LabelHeuristics};
     use bouncer_plan::Label;
     use serde_json::{Value, json};
 
@@ -61,7 +69,7 @@ mod tests {
             sink_formats: list("email uri"),
             destructive_words: list("*delete* *remove* rm rmdir drop"),
             destructive_max_calls: Some(2),
-            consequential_words: list("delete* pay* *password*"),
+            asked: AskedWords::default(),
             labels: LabelHeuristics {
                 untrusted_words: list("body note subject"),
                 observed_words: list("sender from"),
@@ -182,16 +190,6 @@ mod tests {
             "upload",
         ] {
             assert_eq!(derive(name, &json!({})).max_calls, None, "{name}");
-        }
-    }
-
-    #[test]
-    fn consequential_names() {
-        for name in ["pay_bill", "deleteFile", "update_password", "PAYOUT"] {
-            assert!(derive(name, &json!({})).consequential, "{name}");
-        }
-        for name in ["display", "repay", "undelete", "read_file", ""] {
-            assert!(!derive(name, &json!({})).consequential, "{name}");
         }
     }
 

@@ -5,7 +5,7 @@
 //! `derived.rs`. It knows nothing of tools, plans, calls or contracts.
 
 use super::words::{any_name_matches, any_word_matches, words};
-use bouncer_plan::Label;
+use bouncer_plan::{Effect, Effects, Label};
 
 /// Patterns over tool names and schemas.
 ///
@@ -26,10 +26,53 @@ pub struct Heuristics {
     pub destructive_words: Vec<String>,
     /// Attempts per conversation for a destructive tool.
     pub destructive_max_calls: Option<u32>,
-    /// Words of a tool's name that make a human decide on every call.
-    pub consequential_words: Vec<String>,
+    /// Words by which users ask for something.
+    pub asked: AskedWords,
     /// Labels for fields of unlabelled structured output.
     pub labels: LabelHeuristics,
+}
+
+/// Words by which users ask for something, and by which their language is recognised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskedWords {
+    /// The commonest words of the languages that the rest is written in.
+    pub common: Vec<String>,
+    /// By effect: words that ask for it.
+    pub effects: [(Effect, Vec<String>); 5],
+}
+
+impl Default for AskedWords {
+    fn default() -> Self {
+        Self {
+            common: Vec::new(),
+            effects: [
+                Effect::Run,
+                Effect::Grant,
+                Effect::Pay,
+                Effect::Destroy,
+                Effect::Publish,
+            ]
+            .map(|effect| (effect, Vec::new())),
+        }
+    }
+}
+
+/// One word in so many has to be a common one of a language that is known.
+const COMMON: usize = 6;
+
+impl AskedWords {
+    /// The effects that a message names. `None`: its language is not recognised.
+    #[must_use]
+    pub fn named(&self, message: &str) -> Option<Effects> {
+        let words = words(message);
+        let common = words.iter().filter(|word| self.common.contains(word));
+        if words.is_empty() || common.count() * COMMON < words.len() {
+            return None;
+        }
+        let named = self.effects.iter();
+        let named = named.filter(|(_, patterns)| any_word_matches(patterns, &words));
+        Some(named.map(|(effect, _)| *effect).collect())
+    }
 }
 
 /// Labels by the words of a field's name.
@@ -43,7 +86,7 @@ pub struct LabelHeuristics {
 
 impl Heuristics {
     /// Whether a property of this name is a destination, going by the name alone.
-    pub(super) fn is_sink_name(&self, name: &str) -> bool {
+    pub(crate) fn is_sink_name(&self, name: &str) -> bool {
         any_name_matches(&self.sink_names, name) || any_word_matches(&self.sink_words, &words(name))
     }
 

@@ -12,7 +12,7 @@ mod schema;
 mod words;
 
 pub use definition::{DefinitionError, ToolDefinition};
-pub use derived::Derived;
+pub use derived::{Derived, guessed_effects};
 pub use diff::{Difference, Weight, differences};
-pub use heuristics::{Heuristics, LabelHeuristics};
+pub use heuristics::{AskedWords, Heuristics, LabelHeuristics};
 pub use lock::{Change, Lock, LockError, LockedTool};

@@ -130,8 +130,8 @@ mod tests {
 
     fn acts(tool: &ToolDefinition) -> bool {
         super::acts(tool, &|tool| {
-            bouncer_compiler::builtin_heuristics()
-                .is_some_and(|words| words.derive(tool).consequential)
+            bouncer_engine::tools::guessed_effects(tool, "")
+                .intersects(bouncer_plan::Effects::HARD)
         })
     }
 

@@ -120,7 +120,12 @@ pub(super) fn compare(kind: SimpleKind, value: &str, operand: &str) -> Tri {
         | SimpleKind::Type
         | SimpleKind::Within
         | SimpleKind::Provenance
-        | SimpleKind::CarriesUntrusted => return Tri::Unknown,
+        | SimpleKind::CarriesUntrusted
+        | SimpleKind::CarriesPrivate
+        | SimpleKind::Effect
+        | SimpleKind::ReadUntrusted
+        | SimpleKind::ReadPrivate
+        | SimpleKind::UserNamedEffect => return Tri::Unknown,
     })
 }
 

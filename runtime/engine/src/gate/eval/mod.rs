@@ -13,6 +13,7 @@ mod whole;
 
 pub(super) use answers::fold_ascii;
 pub(super) use scratch::EvalScratch;
+pub(super) use whole::CallFacts;
 
 use answers::{literal_tests, run};
 
@@ -299,6 +300,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
                                 false => Tri::from_bool(test.operand.get() & bit != 0),
                             }
                         }
+                        SimpleKind::CarriesPrivate => self.carries_private(),
                         // Not asked of where a value came from.
                         SimpleKind::Less
                         | SimpleKind::LessEqual
@@ -307,13 +309,17 @@ impl<'e, 'p> Evaluator<'e, 'p> {
                         | SimpleKind::NumberEqual
                         | SimpleKind::Exists
                         | SimpleKind::Type
-                        | SimpleKind::Within => Tri::Unknown,
+                        | SimpleKind::Within
+                        | SimpleKind::Effect
+                        | SimpleKind::ReadUntrusted
+                        | SimpleKind::ReadPrivate
+                        | SimpleKind::UserNamedEffect => Tri::Unknown,
                     };
                     self.raise(at(self.tables.tests, test.test.get())?, verdict, through);
                 }
                 Ok(())
             }
-            ViewKind::Count | ViewKind::Calls => Ok(()),
+            ViewKind::Count | ViewKind::Calls | ViewKind::Session => Ok(()),
             ViewKind::SqlVerb | ViewKind::SqlTable => self.sql_view(dimension, through),
         }
     }

@@ -41,14 +41,19 @@ impl Evaluator<'_, '_> {
             {
                 compare(test.kind, &self.scratch.raw, self.tables.text(&test.text)?)
             }
-            // Only numbers compare. Provenance is asked in a view of its own.
+            // Only numbers compare. The rest is asked in views of their own.
             SimpleKind::Less
             | SimpleKind::LessEqual
             | SimpleKind::Greater
             | SimpleKind::GreaterEqual
             | SimpleKind::NumberEqual
             | SimpleKind::Provenance
-            | SimpleKind::CarriesUntrusted => Tri::Unknown,
+            | SimpleKind::CarriesUntrusted
+            | SimpleKind::CarriesPrivate
+            | SimpleKind::Effect
+            | SimpleKind::ReadUntrusted
+            | SimpleKind::ReadPrivate
+            | SimpleKind::UserNamedEffect => Tri::Unknown,
         };
         Ok(Some(verdict))
     }

@@ -5,7 +5,7 @@ use super::scratch::EvalScratch;
 use super::{Evaluator, Kind, Source, Tri};
 use bouncer_plan::format::{
     Dimension, NONE, PROVENANCE_OBSERVED, PROVENANCE_TRUSTED, PROVENANCE_UNPROVEN,
-    PROVENANCE_UNTRUSTED, ViewKind,
+    PROVENANCE_UNTRUSTED, PROVENANCE_USER, ViewKind,
 };
 use bouncer_plan::{Corrupt, at, slice};
 use bouncer_reader::address;
@@ -163,7 +163,8 @@ impl Evaluator<'_, '_> {
             | ViewKind::Domain
             | ViewKind::Count
             | ViewKind::Provenance
-            | ViewKind::Calls => return None,
+            | ViewKind::Calls
+            | ViewKind::Session => return None,
         }
         Some(values)
     }
@@ -212,6 +213,21 @@ impl Evaluator<'_, '_> {
         }
     }
 
+    /// Whether a private value that was read stands inside the leaf.
+    pub(super) fn carries_private(&mut self) -> Tri {
+        let raw = &self.scratch.raw;
+        match self.provenance.private_in(raw, self.provenance_scratch) {
+            Ok(found) => Tri::from_bool(found.is_some()),
+            Err(_) => Tri::Unknown,
+        }
+    }
+
+    /// Whether the user typed the leaf, as a whole.
+    fn is_typed(&mut self) -> bool {
+        let raw = &self.scratch.raw;
+        self.provenance.is_typed(raw, self.provenance_scratch)
+    }
+
     /// The `PROVENANCE_` bit of the leaf, and whether it may
     /// be wrong.
     pub(super) fn provenance_bit(&mut self) -> (u32, bool) {
@@ -220,6 +236,8 @@ impl Evaluator<'_, '_> {
             .evidence(&self.scratch.raw, self.provenance_scratch);
         if evidence.trusted.is_some() {
             (PROVENANCE_TRUSTED, false)
+        } else if self.is_typed() {
+            (PROVENANCE_USER, false)
         } else if evidence.untrusted.is_some() {
             (PROVENANCE_UNTRUSTED, false)
         } else if evidence.observed.is_some() {

@@ -279,6 +279,9 @@ impl Pass<'_, '_, '_> {
         if approved {
             return Trust::Trusted;
         }
+        if gate.provenance.is_typed(destination, self.lookups) {
+            return Trust::Trusted;
+        }
         let evidence = gate.provenance.evidence(destination, self.lookups);
         if evidence.trusted.is_some() {
             Trust::Trusted
@@ -302,7 +305,7 @@ fn within(tool: &str, param: &mut String) {
 
 /// Whether the policy trusts a destination: the same bytes but for ASCII case, or a
 /// pattern over the whole address or host.
-fn is_trusted(
+pub(super) fn is_trusted(
     tables: &Tables<'_>,
     set: &LiteralSet,
     destination: &str,
