@@ -451,6 +451,7 @@ const DECISIONS: &str = "
     1  same verdict: destination-shaped arguments are sinks, declared or not
     1  same verdict: keys that differ in case are one to some readers
     2  same verdict: lists are judged per element by constraints
+    1  same verdict: names that some readers take for others are malformed
    16  same verdict: object keys are destinations
     1  same verdict: objects are no values for a constraint
     3  same verdict: trusted destinations are compared byte for byte
@@ -465,7 +466,6 @@ const DECISIONS: &str = "
    14  stricter: every stage is judged, not only the first that objects
     2  stricter: keys that differ in case are one to some readers
     1  stricter: lists are judged per element by constraints
-    1  stricter: names that some readers take for others are malformed
     8  stricter: object keys are destinations
     3  stricter: objects are no values for a constraint
     1  stricter: packs and heuristics set budgets of their own
