@@ -3,12 +3,12 @@
 
 use crate::packs;
 use crate::policy::Part;
-use bouncer_plan::Effect;
 use crate::read::dialect::{
     APPROVAL_KEYS, AUDIT_KEYS, CONTRACT_KEYS, DEFAULT_KEYS, DISPATCH_KEYS, FIELD_KEYS, NATIVE_KEYS,
     NATIVE_ONLY, NATIVE_RULE_KEYS, NATIVE_TESTS, OUTPUT_KEYS, RULE_KEYS, RULES_KEYS, SERVER_KEYS,
     TESTS,
 };
+use bouncer_plan::Effect;
 use serde_json::{Map, Value, json};
 
 /// The schema of all three dialects, in draft 7, which editors' YAML servers know.

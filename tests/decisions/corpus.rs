@@ -78,6 +78,10 @@ impl Case {
                 "conversation" => engine = fresh(),
                 "tools" => engine.pin(server, &definitions(&line.tools), None),
                 "approve" => engine.approve(server, &line.tool, &line.param, &line.destination),
+                "user" => {
+                    let content = line.content.as_ref().and_then(Value::as_str);
+                    engine.record_user(content.unwrap_or_default());
+                }
                 "result" => engine.record(server, &line.tool, &result_of(&line)),
                 "call" => {
                     let arguments = line

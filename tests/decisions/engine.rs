@@ -26,6 +26,7 @@ pub trait Engine {
     fn observe(&mut self, server: Option<&str>, tools: &[ToolDefinition]);
     fn record(&mut self, server: Option<&str>, tool: &str, result: &serde_json::Value);
     fn record_untrusted(&mut self, value: &serde_json::Value);
+    fn record_user(&mut self, message: &str);
     fn approve(&mut self, server: Option<&str>, tool: &str, param: &str, destination: &str);
     fn decide(&mut self, call: &RefCall<'_>, attempt: Attempt, now_ms: u64) -> Answer;
 }
@@ -45,6 +46,10 @@ impl Engine for Reference {
 
     fn record_untrusted(&mut self, value: &serde_json::Value) {
         Self::record_untrusted(self, value);
+    }
+
+    fn record_user(&mut self, message: &str) {
+        Self::record_user(self, message);
     }
 
     fn approve(&mut self, server: Option<&str>, tool: &str, param: &str, destination: &str) {
@@ -85,6 +90,10 @@ impl Engine for Compiled {
     fn record_untrusted(&mut self, value: &serde_json::Value) {
         self.gate
             .record_untrusted(&mut self.conversation, None, "elsewhere", value);
+    }
+
+    fn record_user(&mut self, message: &str) {
+        self.gate.record_user(&mut self.conversation, message);
     }
 
     fn approve(&mut self, server: Option<&str>, tool: &str, param: &str, destination: &str) {
@@ -162,6 +171,7 @@ pub fn play(case: &Case, engine: &mut dyn Engine) -> Vec<Answer> {
                 result,
             } => engine.record(*server, tool, result),
             Step::RecordUntrusted(value) => engine.record_untrusted(value),
+            Step::User(message) => engine.record_user(message),
             Step::Approve {
                 server,
                 tool,

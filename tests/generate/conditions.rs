@@ -3,10 +3,10 @@
 use super::rng::Rng;
 use super::vocabulary::{DOMAINS, INNER_KEYS, KEYS, NUMBERS, PREFIXES, REGEXES, TEXTS};
 use bouncer_compiler::policy::{
-    Compare, Cond, ListItem, Op, Part, Path, Pattern, Pos, Quantifier, Scalar, Segment, SqlDialect,
-    Subject, Test, TypeName, View,
+    Compare, Cond, ListItem, Op, Part, Path, Pattern, Pos, Provenance, Quantifier, Scalar, Segment,
+    SqlDialect, Subject, Test, TypeName, View,
 };
-use bouncer_plan::Label;
+use bouncer_plan::{Effect, Effects};
 
 /// A path of an argument, most often a plain name.
 pub fn path(rng: &mut Rng) -> Path {
@@ -39,7 +39,8 @@ fn test(rng: &mut Rng, paths: &[Path], at: Pos) -> Test {
         1 => Quantifier::All,
         _ => Quantifier::Pick,
     };
-    let (quantifier, subject, op) = match rng.below(30) {
+    let (quantifier, subject, op) = match rng.below(32) {
+        30 | 31 => (Quantifier::Pick, Subject::Session, session(rng)),
         0 => (Quantifier::Pick, Subject::Count(path), count(rng)),
         1 => {
             let window_ms = rng.chance(70).then(|| 1000 * (1 + rng.below(5) as u64));
@@ -92,16 +93,36 @@ fn count(rng: &mut Rng) -> Op {
     }
 }
 
+/// A question about the conversation, or about what the call does.
+fn session(rng: &mut Rng) -> Op {
+    match rng.below(6) {
+        0 => Op::ReadUntrusted,
+        1 => Op::ReadPrivate,
+        2 => Op::UserNamedEffect,
+        _ => Op::Effect(effects(rng)),
+    }
+}
+
+/// Some effects, one at least.
+pub fn effects(rng: &mut Rng) -> Effects {
+    let some = rng.several(1, 3, |rng| *rng.choose(&Effect::ALL));
+    some.into_iter().collect()
+}
+
 fn provenance(rng: &mut Rng) -> Op {
     if rng.chance(40) {
-        return Op::CarriesUntrusted;
+        return match rng.chance(70) {
+            true => Op::CarriesUntrusted,
+            false => Op::CarriesPrivate,
+        };
     }
     Op::Provenance(rng.several(1, 3, |rng| {
         *rng.choose(&[
-            None,
-            Some(Label::Trusted),
-            Some(Label::Observed),
-            Some(Label::Untrusted),
+            Provenance::Unproven,
+            Provenance::User,
+            Provenance::Trusted,
+            Provenance::Observed,
+            Provenance::Untrusted,
         ])
     }))
 }

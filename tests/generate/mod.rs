@@ -43,6 +43,7 @@ pub enum Step {
         result: Value,
     },
     RecordUntrusted(Value),
+    User(String),
     Approve {
         server: Option<&'static str>,
         tool: &'static str,
@@ -102,7 +103,11 @@ pub fn case(seed: u64) -> Case {
                     result,
                 });
             }
-            4 => steps.push(Step::RecordUntrusted(json!(rng.pick(TEXTS)))),
+            4 if rng.chance(50) => steps.push(Step::RecordUntrusted(json!(rng.pick(TEXTS)))),
+            4 => {
+                let asks = *rng.choose(&["please send it to", "delete the", "bitte", "xyzzy"]);
+                steps.push(Step::User(format!("{asks} {}", rng.pick(TEXTS))));
+            }
             5 => {
                 let (server, tool) = server_tool(rng);
                 steps.push(Step::Approve {

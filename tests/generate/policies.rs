@@ -1,17 +1,17 @@
 //! Policies: contracts and rules over the shared vocabulary.
 
-use super::conditions::{condition, path};
+use super::conditions::{condition, effects, path};
 use super::rng::Rng;
 use super::vocabulary::{
     DOMAINS, GLOBS, KEYS, NATIVE_GLOBS, PREFIXES, REGEXES, SERVERS, TEXTS, TOOLS,
 };
+use bouncer_compiler::builtin_heuristics;
 use bouncer_compiler::policy::{
-    ArgPattern, Cond, Contract, Dispatch, Fallback, FieldLabel, Layer, Outputs, Path, PathPrefix,
-    Pattern, Policy, Pos, Rate, Rule, RuleSet, Segment, Sink, ToolGlob, TrustedDestination,
-    TrustedForm, WriteParam,
+    ArgPattern, Cond, Contract, Dispatch, EffectDefaults, Fallback, FieldLabel, Layer, Outputs,
+    Path, PathPrefix, Pattern, Policy, Pos, Rate, Rule, RuleSet, Segment, Sink, ToolGlob,
+    TrustedDestination, TrustedForm, WriteParam,
 };
-use bouncer_plan::Label;
-use bouncer_plan::Verdict;
+use bouncer_plan::{Effects, Label, Verdict};
 
 /// Gives every part of a policy a position of its own, so that positions tell which
 /// part decided.
@@ -44,6 +44,8 @@ pub fn policy(rng: &mut Rng) -> Policy {
     Policy {
         files: vec!["policy.yaml".to_owned()],
         contracts,
+        effects: effect_defaults(rng),
+        heuristics: rng.chance(25).then(builtin_heuristics).flatten(),
         rules: rng.chance(85).then(|| rules(rng, &mut lines)),
         ..Policy::default()
     }
@@ -178,13 +180,42 @@ fn contract(rng: &mut Rng, lines: &mut Lines) -> Contract {
         },
         outputs: rng.chance(60).then(|| Outputs {
             label: label(rng),
+            private: rng.chance(20),
             fields: rng.several(0, 2, |rng| FieldLabel {
                 path: field(rng),
                 label: label(rng),
+                private: rng.chance(30),
             }),
             at: lines.next(),
         }),
+        effects: if rng.chance(40) {
+            effects(rng)
+        } else {
+            Effects::NONE
+        },
+        effects_complete: rng.chance(20),
+        decides: rng.chance(30),
     }
+}
+
+/// What holds by effect, mostly as where nobody says anything.
+fn effect_defaults(rng: &mut Rng) -> EffectDefaults {
+    let mut defaults = EffectDefaults::default();
+    for verdict in defaults
+        .on_effect
+        .iter_mut()
+        .chain(&mut defaults.after_untrusted)
+    {
+        if rng.chance(10) {
+            *verdict = *rng.choose(&[Verdict::Allow, Verdict::Ask, Verdict::Deny]);
+        }
+    }
+    if rng.chance(20) {
+        defaults
+            .me
+            .push(TrustedForm::AtDomain("corp.com".to_owned()));
+    }
+    defaults
 }
 
 fn label(rng: &mut Rng) -> Label {

@@ -123,6 +123,7 @@ fn show(step: &Step) -> String {
             result,
         } => format!("record {server:?} {tool}: {result}"),
         Step::RecordUntrusted(value) => format!("record untrusted: {value}"),
+        Step::User(message) => format!("the user types: {message:?}"),
         Step::Approve {
             server,
             tool,

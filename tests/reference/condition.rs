@@ -8,10 +8,10 @@ use super::json::{self, Json};
 use super::leaves::{self, Leaf};
 use super::{number, paths, shared, text};
 use bouncer_compiler::policy::{
-    Compare, Cond, ListItem, Op, Part, Path, Quantifier, Scalar, Segment, Subject, Test, TypeName,
-    View,
+    Compare, Cond, ListItem, Op, Part, Path, Provenance, Quantifier, Scalar, Segment, Subject,
+    Test, TypeName, View,
 };
-use bouncer_plan::Label;
+use bouncer_plan::Effect;
 use regex::Regex;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -50,7 +50,15 @@ pub struct Judge<'a> {
     /// Attempts of this tool within a window, this one included.
     pub calls: &'a dyn Fn(Option<u64>) -> usize,
     /// Where a leaf comes from.
-    pub provenance: &'a dyn Fn(&str) -> Option<Label>,
+    pub provenance: &'a dyn Fn(&str) -> Provenance,
+    /// Whether a private value stands inside a text.
+    pub private: &'a dyn Fn(&str) -> bool,
+    /// What the call does; `None`: nobody can tell.
+    pub effects: Option<&'a [Effect]>,
+    pub read_untrusted: bool,
+    pub read_private: bool,
+    /// Whether the user's words name what the call does; `None`: nobody can tell.
+    pub named: Option<bool>,
 }
 
 impl Judge<'_> {
@@ -76,6 +84,15 @@ impl Judge<'_> {
             Subject::Calls { window_ms } => {
                 return counts(&test.op, (self.calls)(*window_ms)) != negated;
             }
+            Subject::Session => {
+                let outcome = self.session(&test.op);
+                return match (restrictive, negated) {
+                    (true, false) => outcome.may,
+                    (true, true) => !outcome.must,
+                    (false, false) => outcome.must,
+                    (false, true) => !outcome.may,
+                };
+            }
         };
         let satisfies = |leaf: &Leaf| self.leaf_satisfies(test, leaf, restrictive, negated);
         let all = &self.leaves[path];
@@ -88,6 +105,21 @@ impl Judge<'_> {
             (Quantifier::Any, true) => all.iter().all(satisfies),
             (Quantifier::All, false) => !all.is_empty() && all.iter().all(satisfies),
             (Quantifier::All, true) => all.is_empty() || all.iter().any(satisfies),
+        }
+    }
+
+    /// What a test of the conversation says. What a call does beside what is asked for makes
+    /// nothing certain.
+    fn session(&self, op: &Op) -> Outcome {
+        match op {
+            Op::ReadUntrusted => known(self.read_untrusted),
+            Op::ReadPrivate => known(self.read_private),
+            Op::UserNamedEffect => self.named.map_or(UNKNOWN, known),
+            Op::Effect(asked) => self.effects.map_or(UNKNOWN, |does| Outcome {
+                may: does.iter().any(|effect| asked.contains(*effect)),
+                must: does.iter().all(|effect| asked.contains(*effect)),
+            }),
+            other => unreachable!("not a test of the session: {other:?}"),
         }
     }
 
@@ -290,10 +322,11 @@ impl Judge<'_> {
                     .any(|token| {
                         matches!(
                             (self.provenance)(token),
-                            Some(Label::Untrusted | Label::Observed)
+                            Provenance::Untrusted | Provenance::Observed
                         )
                     }),
             ),
+            Op::CarriesPrivate => known((self.private)(&leaves::text(value))),
             Op::Provenance(labels) => {
                 known(labels.contains(&(self.provenance)(&leaves::text(value))))
             }
@@ -306,7 +339,14 @@ impl Judge<'_> {
 fn evaluable(test: &Test, value: &Scalar) -> bool {
     let string = matches!(value, Scalar::Str(_));
     match (&test.subject, &test.op) {
-        (_, Op::Exists | Op::Type(_) | Op::Provenance(_) | Op::CarriesUntrusted) => true,
+        (
+            _,
+            Op::Exists
+            | Op::Type(_)
+            | Op::Provenance(_)
+            | Op::CarriesUntrusted
+            | Op::CarriesPrivate,
+        ) => true,
         (Subject::Arg(_, View::Value), op) => match op {
             Op::Equals(Scalar::Str(_)) | Op::Part(..) | Op::Matches(_) | Op::Within(_) => string,
             Op::In(items) => {

@@ -9,6 +9,7 @@
 
 pub mod condition;
 pub mod dispatch;
+pub mod flow;
 pub mod glob;
 pub mod json;
 pub mod leaves;
@@ -20,12 +21,12 @@ pub mod sinks;
 pub mod text;
 
 use bouncer_compiler::policy::{
-    Contract, Layer, Path, Policy, Pos, Quantifier, Rule, RuleSet, Scalar, Sink, Subject,
+    Contract, Layer, Path, Policy, Pos, Provenance, Quantifier, Rule, RuleSet, Scalar, Subject,
 };
 use bouncer_engine::gate::Attempt;
+use bouncer_engine::provenance::Read;
 use bouncer_engine::tools::{Lock, ToolDefinition};
-use bouncer_plan::Stage;
-use bouncer_plan::Verdict;
+use bouncer_plan::{Effect, Effects, Label, Stage, Verdict};
 use condition::{Judge, Picks};
 use json::Json;
 use leaves::Leaf;
@@ -85,9 +86,14 @@ pub struct Reference {
     any_pin: bool,
     pinned: HashMap<ToolId, ToolDefinition>,
     changed: HashSet<ToolId>,
+    /// By server: what the names of its tools begin with.
+    prefixes: HashMap<Option<String>, String>,
     attempts: HashMap<ToolId, Vec<u64>>,
     approvals: HashSet<(String, String, String)>,
     seen: Seen,
+    read: Read,
+    /// Effects that the user's messages name; `None` for one that is not understood.
+    asked: Vec<Option<Effects>>,
     /// The tool around the call that is looked at, if that is a call within a call.
     outer: Option<String>,
 }
@@ -122,9 +128,12 @@ impl Reference {
             any_pin: false,
             pinned: HashMap::new(),
             changed: HashSet::new(),
+            prefixes: HashMap::new(),
             attempts: HashMap::new(),
             approvals: HashSet::new(),
             seen: Seen::default(),
+            read: Read::default(),
+            asked: Vec::new(),
             outer: None,
         }
     }
@@ -133,6 +142,8 @@ impl Reference {
     /// tools that differ from it are changed.
     pub fn pin(&mut self, server: Option<&str>, tools: &[ToolDefinition], lock: Option<&Lock>) {
         self.any_pin = true;
+        let shared = shared::common_prefix(tools);
+        self.prefixes.insert(server.map(str::to_owned), shared);
         let same_server = |id: &ToolId| id.0.as_deref() == server;
         self.pinned.retain(|id, _| !same_server(id));
         self.changed.retain(|id| !same_server(id));
@@ -177,19 +188,81 @@ impl Reference {
         let id = tool_id(server, tool);
         let known = !self.any_pin || (self.pinned.contains_key(&id) && !self.changed.contains(&id));
         if !known {
-            self.seen.record(result, None, None);
+            let read = self.seen.record(result, None, None);
+            self.note(read);
             return;
         }
         let outputs = self
             .contract(server, tool)
             .and_then(|found| found.contract.outputs);
         let by_name = self.policy.heuristics.as_ref().map(|all| &all.labels);
-        self.seen.record(result, outputs.as_ref(), by_name);
+        let read = self.seen.record(result, outputs.as_ref(), by_name);
+        self.note(read);
+    }
+
+    fn note(&mut self, read: Read) {
+        self.read.untrusted |= read.untrusted;
+        self.read.private |= read.private;
+    }
+
+    /// Records what the user typed.
+    pub fn record_user(&mut self, message: &str) {
+        let own = self.seen.record_typed(message);
+        let heuristics = self.policy.heuristics.as_ref();
+        let named = own.zip(heuristics);
+        let named = named.and_then(|(own, heuristics)| heuristics.asked.named(&own));
+        self.asked.push(named);
+    }
+
+    /// Whether the user's words name one of these effects; `None`: nobody can tell.
+    fn named(&self, effects: &[Effect]) -> Option<bool> {
+        let needs_a_word =
+            |effect: &&Effect| Effects::HARD.contains(**effect) && **effect != Effect::Act;
+        let effects: Vec<&Effect> = effects.iter().filter(needs_a_word).collect();
+        let says = |named: &Effects| effects.iter().any(|effect| named.contains(**effect));
+        if effects.is_empty() || self.asked.iter().flatten().any(says) {
+            return Some(true);
+        }
+        let understood = self.asked.iter().all(Option::is_some);
+        (!self.asked.is_empty() && understood).then_some(false)
+    }
+
+    /// What a call does; `None`: nobody can tell.
+    fn effects(&self, call: &RefCall<'_>, arguments: &Json) -> Option<Vec<Effect>> {
+        let id = tool_id(call.server, call.tool);
+        let found = self.contract(call.server, call.tool);
+        let contract = found.filter(|found| !found.derived);
+        let contract = contract.map(|found| found.contract);
+        if self.any_pin && self.outer.is_none() && !self.pinned.contains_key(&id) {
+            return None;
+        }
+        if let Some(contract) = &contract
+            && contract.effects_complete
+        {
+            return Some(contract.effects.iter().collect());
+        }
+        let mut all = contract.map_or(Effects::NONE, |contract| contract.effects);
+        if self.policy.heuristics.is_some() {
+            let schema = self.pinned.get(&id).and_then(|tool| tool.input_schema());
+            all = all.union(shared::effects(
+                &self.prefix(&id),
+                call.tool,
+                schema,
+                arguments,
+            ));
+        }
+        (!all.is_empty()).then(|| all.iter().collect())
+    }
+
+    /// What the names of all tools of a tool's server begin with.
+    fn prefix(&self, id: &ToolId) -> String {
+        self.prefixes.get(&id.0).cloned().unwrap_or_default()
     }
 
     /// Records text that reached the agent by another way.
     pub fn record_untrusted(&mut self, value: &serde_json::Value) {
-        self.seen.record(value, None, None);
+        let read = self.seen.record(value, None, None);
+        self.note(read);
     }
 
     /// Remembers a human's approval of one destination. `tool` is the full name.
@@ -258,6 +331,7 @@ impl Reference {
                 verdict: Verdict::Allow,
                 ..decision
             }),
+            Stage::Effect if approved && decision.verdict == Verdict::Ask => None,
             Stage::SinkGate
                 if approved && decision.verdict == Verdict::Ask && decision.question.is_none() =>
             {
@@ -266,6 +340,15 @@ impl Reference {
             _ => Some(decision),
         };
         let found = self.contract(call.server, call.tool);
+        let effects = self.effects(call, &arguments);
+        let by_rule = self
+            .policy
+            .rules
+            .as_ref()
+            .and_then(|rules| self.rule(rules, call, &arguments, effects.as_deref(), now_ms));
+        let decided = by_rule
+            .as_ref()
+            .is_some_and(|decision| decision.rule.is_some());
         let stages = [
             self.pinning(call),
             found
@@ -275,11 +358,7 @@ impl Reference {
             found
                 .as_ref()
                 .and_then(|found| self.constraint(&found.contract, &arguments)),
-            self.policy
-                .rules
-                .as_ref()
-                .and_then(|rules| self.rule(rules, call, &arguments, now_ms))
-                .and_then(lift),
+            by_rule.and_then(lift),
             found
                 .as_ref()
                 .and_then(|found| self.sink_gate(found, call, &arguments))
@@ -290,6 +369,11 @@ impl Reference {
                 .map(|found| {
                     RefDecision::new(Verdict::Ask, Stage::Default, found.at(found.contract.at))
                 }),
+            // Where a rule or the user's contract decides, this layer is silent.
+            (!decided)
+                .then(|| self.flow(call, found.as_ref(), &arguments, effects.as_deref()))
+                .flatten()
+                .filter(|decision| !(approved && decision.verdict == Verdict::Ask)),
         ];
         let mut strictest = RefDecision::new(Verdict::Allow, Stage::Default, None);
         // From the last stage to the first, so that the earlier one wins among equals.
@@ -351,27 +435,23 @@ impl Reference {
                 key: tool.to_owned(),
                 layer: Layer::Pack,
                 at,
-                exfiltrating: !derived.sinks.is_empty(),
+                exfiltrating: false,
                 on_tainted: Verdict::Deny,
-                sinks: derived
-                    .sinks
-                    .iter()
-                    .map(|keys| Sink {
-                        path: sinks::derived_path(keys),
-                        at,
-                    })
-                    .collect(),
+                sinks: Vec::new(),
                 optional_sinks: false,
                 trusted: Vec::new(),
                 write_params: Vec::new(),
                 prefixes: Vec::new(),
                 resolve_symlinks: false,
                 arg_patterns: Vec::new(),
-                confirm: derived.consequential,
+                confirm: false,
                 max_calls: derived.max_calls.map(|count| (u64::from(count), at)),
                 rates: Vec::new(),
                 outputs: None,
                 dispatches: None,
+                effects: Effects::NONE,
+                effects_complete: false,
+                decides: false,
             },
             derived: true,
         })
@@ -461,6 +541,7 @@ impl Reference {
         rules: &RuleSet,
         call: &RefCall<'_>,
         arguments: &Json,
+        effects: Option<&[Effect]>,
         now_ms: u64,
     ) -> Option<RefDecision> {
         let name = full_name(call.server, call.tool);
@@ -480,7 +561,7 @@ impl Reference {
                         (path, test.quantifier == Quantifier::Pick)
                     }
                     Subject::Count(path) => (path, false),
-                    Subject::Calls { .. } => return,
+                    Subject::Calls { .. } | Subject::Session => return,
                 };
                 leaves
                     .entry(path)
@@ -495,7 +576,12 @@ impl Reference {
             regexes: &self.regexes,
             leaves: &leaves,
             calls: &|window| self.calls(call, window, now_ms),
-            provenance: &|text| self.seen.classify(text),
+            provenance: &|text| self.comes_from(text),
+            private: &|text| self.seen.carries_private(text),
+            effects,
+            read_untrusted: self.read.untrusted,
+            read_private: self.read.private,
+            named: effects.and_then(|effects| self.named(effects)),
         };
         let destructive = self
             .pinned
@@ -538,6 +624,75 @@ impl Reference {
             None if verdict == Verdict::Allow => None,
             None => Some(RefDecision::new(verdict, Stage::Rule, fallback.at)),
         }
+    }
+
+    /// Where a value comes from, as conditions ask for it.
+    fn comes_from(&self, text: &str) -> Provenance {
+        match self.seen.classify(text) {
+            Some(Label::Trusted) => Provenance::Trusted,
+            _ if self.seen.is_typed(text) => Provenance::User,
+            Some(Label::Untrusted) => Provenance::Untrusted,
+            Some(Label::Observed) => Provenance::Observed,
+            None => Provenance::Unproven,
+        }
+    }
+
+    /// The defaults for what the call does.
+    fn flow(
+        &self,
+        call: &RefCall<'_>,
+        found: Option<&Found>,
+        arguments: &Json,
+        effects: Option<&[Effect]>,
+    ) -> Option<RefDecision> {
+        let id = tool_id(call.server, call.tool);
+        if self.any_pin && self.outer.is_none() && !self.pinned.contains_key(&id) {
+            return None;
+        }
+        let written = found
+            .filter(|found| !found.derived)
+            .map(|found| &found.contract);
+        let named = written.is_some_and(|contract| !contract.effects.is_empty());
+        let heuristics = self.policy.heuristics.as_ref();
+        if written.is_some_and(|contract| contract.decides) || !(named || heuristics.is_some()) {
+            return None;
+        }
+        let bare;
+        let definition = match self.pinned.get(&id) {
+            Some(definition) => definition,
+            None => {
+                let json = serde_json::json!({ "name": call.tool });
+                bare = ToolDefinition::from_json(json).ok()?;
+                &bare
+            }
+        };
+        let derived = heuristics.filter(|_| written.is_none());
+        let derived = derived.map(|all| all.derive(definition).sinks);
+        let called = full_name(call.server, self.outer.as_deref().unwrap_or(call.tool));
+        let flow = flow::Flow {
+            defaults: &self.policy.effects,
+            heuristics,
+            effects,
+            sinks: &derived.unwrap_or_default(),
+            gated: written.is_some_and(|contract| contract.exfiltrating),
+            read_untrusted: self.read.untrusted,
+            named: &|effects| self.named(effects),
+            seen: &self.seen,
+            approved: &|param, destination| {
+                let key = (called.clone(), param.to_owned(), destination.to_owned());
+                self.approvals.contains(&key)
+            },
+        };
+        let objection = flow.judge(arguments)?;
+        // A target alone is asked about, and approved, as by the sink gate.
+        let stage = match objection.by_gate {
+            true => Stage::SinkGate,
+            false => Stage::Effect,
+        };
+        Some(RefDecision {
+            question: objection.target,
+            ..RefDecision::new(objection.verdict, stage, None)
+        })
     }
 
     fn sink_gate(

@@ -165,6 +165,7 @@ fn taint_spreads_by_containment_and_trust_by_equality() {
     assert_eq!(seen.classify("alice@corp.com"), None);
     let outputs = Outputs {
         label: Label::Trusted,
+        private: false,
         fields: vec![],
         at: Default::default(),
     };

@@ -1,10 +1,14 @@
 //! The value functions that the evaluator shares with the runtime: they are tested
 //! where they live, and a second copy would only repeat their tables.
 
+use super::json::Json;
 use bouncer_compiler::policy::{Outputs, Segment, SqlDialect};
-use bouncer_engine::provenance::{FieldRule, LabelStep, OutputLabels, Provenance, Scratch, Source};
-use bouncer_engine::tools::LabelHeuristics;
-use bouncer_plan::Label;
+use bouncer_engine::effects::{classify, of_choice, schema_arguments};
+use bouncer_engine::provenance::{
+    FieldRule, LabelStep, OutputLabels, Provenance, Read, Scratch, Source,
+};
+use bouncer_engine::tools::{LabelHeuristics, ToolDefinition};
+use bouncer_plan::{Effects, Label};
 use bouncer_reader::address;
 use bouncer_reader::path;
 use bouncer_reader::sql;
@@ -48,6 +52,56 @@ pub fn is_address(text: &str) -> bool {
 /// Whether the whole text looks like an address or a URL.
 pub fn is_destination_shaped(text: &str) -> bool {
     address::is_destination_shaped(text)
+}
+
+/// Whether the text is a date or a time.
+pub fn is_date(text: &str) -> bool {
+    bouncer_engine::provenance::is_date(text)
+}
+
+/// Whether the text is an address that means the same everywhere.
+pub fn is_anywhere(text: &str) -> bool {
+    bouncer_engine::gate::is_address_anywhere(text)
+}
+
+/// What a call is guessed to do, by its tool's name and schema, or by its own arguments where
+/// there is no schema.
+pub fn effects(
+    prefix: &str,
+    tool: &str,
+    schema: Option<&serde_json::Value>,
+    arguments: &Json,
+) -> Effects {
+    let texts: Vec<(&str, Option<&str>)> = match arguments {
+        Json::Object(members) => members
+            .iter()
+            .map(|(name, value)| match value {
+                Json::Str(text) => (name.as_str(), Some(text.as_str())),
+                _ => (name.as_str(), None),
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    let Some(schema) = schema else {
+        return classify("", tool, texts.into_iter()).effects;
+    };
+    let guess = classify(prefix, tool, schema_arguments(schema));
+    let Some(choice) = guess.choice else {
+        return guess.effects;
+    };
+    let value = texts.iter().find(|(name, _)| *name == choice);
+    match value.and_then(|(_, value)| *value) {
+        Some(value) if !of_choice(prefix, tool, value).is_empty() => {
+            guess.always.union(of_choice(prefix, tool, value))
+        }
+        _ => guess.effects,
+    }
+}
+
+/// What the names of all tools begin with.
+pub fn common_prefix(tools: &[ToolDefinition]) -> String {
+    let names = tools.iter().map(|tool| tool.name.as_str());
+    bouncer_engine::effects::common_prefix(names).to_owned()
 }
 
 /// The destination-shaped tokens of a folded text.
@@ -114,22 +168,25 @@ impl Seen {
         result: &serde_json::Value,
         outputs: Option<&Outputs>,
         by_name: Option<&LabelHeuristics>,
-    ) {
+    ) -> Read {
         let labels = match outputs {
             Some(outputs) => OutputLabels {
                 default: outputs.label,
+                private: outputs.private,
                 fields: outputs
                     .fields
                     .iter()
                     .map(|field| FieldRule {
                         path: field.path.0.iter().filter_map(step).collect(),
                         label: field.label,
+                        private: field.private,
                     })
                     .collect(),
                 by_name: None,
             },
             None => OutputLabels {
                 default: Label::Untrusted,
+                private: false,
                 fields: Vec::new(),
                 by_name: by_name.cloned().map(Arc::new),
             },
@@ -139,7 +196,28 @@ impl Seen {
             tool: "",
             call: 0,
         };
-        self.0.record_result(&source, &labels, result);
+        self.0.record_result(&source, &labels, result)
+    }
+
+    /// Records what the user typed. Returns what of it counts.
+    pub fn record_typed(&mut self, message: &str) -> Option<String> {
+        self.0.record_typed(message)
+    }
+
+    /// Whether the user typed a value.
+    pub fn is_typed(&self, value: &str) -> bool {
+        self.0.is_typed(value, &mut Scratch::default())
+    }
+
+    /// Whether the user typed a host.
+    pub fn is_host_typed(&self, host: &str) -> bool {
+        self.0.typed().holds_host(host)
+    }
+
+    /// Whether a private value stands inside a text.
+    pub fn carries_private(&self, text: &str) -> bool {
+        let found = self.0.private_in(text, &mut Scratch::default());
+        !matches!(found, Ok(None))
     }
 
     /// Where the value comes from; `None` is unproven.

@@ -44,7 +44,10 @@ pub fn judge(
     let mut first_ask = None;
     for destination in destinations {
         let text = destination.text.as_str();
-        if trusted(&contract.trusted, text) || approved(&destination.param, text) {
+        if trusted(&contract.trusted, text)
+            || approved(&destination.param, text)
+            || seen.is_typed(text)
+        {
             continue;
         }
         let verdict = match seen.classify(text) {
@@ -180,12 +183,17 @@ fn undeclared(node: &Json, declared: &[&Json], visit: &mut impl FnMut(String)) {
 }
 
 fn trusted(list: &[TrustedDestination], text: &str) -> bool {
+    list.iter().any(|entry| is_trusted(&entry.form, text))
+}
+
+/// Whether a list's entry speaks of the destination.
+pub fn is_trusted(form: &TrustedForm, text: &str) -> bool {
     !text.chars().any(char::is_control)
-        && list.iter().any(|entry| match &entry.form {
+        && match form {
             TrustedForm::Exact(exact) => text.eq_ignore_ascii_case(exact),
             TrustedForm::AtDomain(domain) => condition::at_domain(text, domain),
             TrustedForm::Below(domain) => condition::below_domain(text, domain),
-        })
+        }
 }
 
 /// The path of a sink that heuristics found.

@@ -72,7 +72,10 @@ impl SubjectKind {
     /// Whether it is a test by itself.
     #[must_use]
     pub const fn holds_alone(&self) -> bool {
-        matches!(self, Self::Carries(_) | Self::CarriesPrivate(_) | Self::Fact(_))
+        matches!(
+            self,
+            Self::Carries(_) | Self::CarriesPrivate(_) | Self::Fact(_)
+        )
     }
 }
 
@@ -89,7 +92,11 @@ pub enum Fact {
 
 impl Fact {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::ReadUntrusted, Self::ReadPrivate, Self::UserNamedEffect];
+    pub const ALL: [Self; 3] = [
+        Self::ReadUntrusted,
+        Self::ReadPrivate,
+        Self::UserNamedEffect,
+    ];
 
     /// The name as conditions write it.
     #[must_use]

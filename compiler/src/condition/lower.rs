@@ -9,8 +9,7 @@ use super::items::list_item;
 use super::similar::similar;
 use super::{Context, Error};
 use crate::policy::{
-    Compare, Cond, ListItem, Op, Part, Pattern, Provenance, Quantifier, Scalar, Subject, Test,
-    View,
+    Compare, Cond, ListItem, Op, Part, Pattern, Provenance, Quantifier, Scalar, Subject, Test, View,
 };
 use bouncer_plan::{Effect, Effects};
 
@@ -613,8 +612,9 @@ impl Lower<'_> {
                 let error = Error::new(format!("`{value}` is not a provenance"), value.span);
                 self.fail(match near {
                     Some(near) => error.help(format!("did you mean `{near}`?")),
-                    None => error
-                        .help("one of `untrusted`, `observed`, `trusted`, `user`, `unproven`"),
+                    None => {
+                        error.help("one of `untrusted`, `observed`, `trusted`, `user`, `unproven`")
+                    }
                 })
             }
         }

@@ -3,10 +3,10 @@
 
 use super::*;
 use crate::policy::{
-    Compare, Op as POp, Part, Path, Pattern, Quantifier, Scalar, Segment, SqlDialect,
+    Compare, Op as POp, Part, Path, Pattern, Provenance, Quantifier, Scalar, Segment, SqlDialect,
     Subject as PSubject, Test as PTest, TypeName, View,
 };
-use bouncer_plan::Label;
+use bouncer_plan::{Effect, Effects};
 
 fn resolve(text: &str) -> Result<Cond, Vec<Error>> {
     parse(
@@ -191,13 +191,29 @@ fn subjects() {
         good("provenance(args.x) in [untrusted, unproven]"),
         pick(
             PSubject::Provenance(path(&["x"])),
-            POp::Provenance(vec![Some(Label::Untrusted), None])
+            POp::Provenance(vec![Provenance::Untrusted, Provenance::Unproven])
         )
     );
     assert_eq!(
         good("carries_untrusted(args.x)"),
         pick(PSubject::Provenance(path(&["x"])), POp::CarriesUntrusted)
     );
+    assert_eq!(
+        good("carries_private(args.x)"),
+        pick(PSubject::Provenance(path(&["x"])), POp::CarriesPrivate)
+    );
+    for (text, op) in [
+        ("read_untrusted", POp::ReadUntrusted),
+        ("read_private", POp::ReadPrivate),
+        ("user_named_effect", POp::UserNamedEffect),
+        (
+            "effect in [run, grant]",
+            POp::Effect(Effects::one(Effect::Run).with(Effect::Grant)),
+        ),
+        ("effect == pay", POp::Effect(Effects::one(Effect::Pay))),
+    ] {
+        assert_eq!(good(text), pick(PSubject::Session, op), "{text}");
+    }
     assert_eq!(
         good("not any carries_untrusted(args)"),
         Cond::Not(Box::new(good("    any carries_untrusted(args)")))
@@ -691,6 +707,9 @@ mod round_trip {
             1 => Just(SubjectKind::Arg(Path(vec![]), View::Value)),
             1 => some_path().prop_map(SubjectKind::Provenance),
             1 => some_path().prop_map(SubjectKind::Carries),
+            1 => some_path().prop_map(SubjectKind::CarriesPrivate),
+            1 => Just(SubjectKind::Effect),
+            1 => prop::sample::select(&ast::Fact::ALL[..]).prop_map(SubjectKind::Fact),
             1 => Just(SubjectKind::Calls),
         ];
         let quantifier =
@@ -698,9 +717,9 @@ mod round_trip {
         (quantifier, subject, op()).prop_map(|(quantifier, subject, op)| Test {
             quantifier,
             op: Op {
-                kind: match subject {
-                    SubjectKind::Carries(_) => OpKind::Holds,
-                    _ => op,
+                kind: match subject.holds_alone() {
+                    true => OpKind::Holds,
+                    false => op,
                 },
                 span: Span::default(),
             },

@@ -10,11 +10,11 @@ mod writer;
 use crate::build::Automata;
 use crate::lower::{CompileError, Lowered};
 use crate::policy::{Policy, Pos, Transport};
-use bouncer_plan::{Effect, Verdict};
 use bouncer_plan::format::{
     self, Header, HeuristicWord, META_HAS_RULES, META_HEURISTICS, META_HIDE_DENIED, Meta, NONE,
     PathEdge, PathNode, Range, Section, SectionEntry, ServerEntry, WordKind,
 };
+use bouncer_plan::{Effect, Verdict};
 use bouncer_plan::{digest_of, edge_slot};
 use std::time::Duration;
 use writer::Writer;
@@ -243,7 +243,10 @@ fn meta(writer: &mut Writer, policy: &Policy, lowered: &Lowered) -> Meta {
         approval_timeout_ms: policy.approval_timeout_ms.unwrap_or(0).into(),
         on_effect: policy.effects.on_effect,
         after_untrusted: policy.effects.after_untrusted,
-        me: U32::new(contracts::write_destinations(writer, policy.effects.me.iter())),
+        me: U32::new(contracts::write_destinations(
+            writer,
+            policy.effects.me.iter(),
+        )),
     }
 }
 

@@ -10,8 +10,8 @@ use crate::lower::{
 use crate::policy::{Compare, ListItem, Op, Policy, Provenance, Quantifier, Scalar, TypeName};
 use bouncer_plan::format::{
     self, JsonType, LiteralKind, Matcher, NONE, PROVENANCE_OBSERVED, PROVENANCE_TRUSTED,
-    PROVENANCE_UNPROVEN, PROVENANCE_UNTRUSTED, PROVENANCE_USER, QUANT_BIT, Range, SimpleKind, SimpleTest, Str,
-    ViewKind,
+    PROVENANCE_UNPROVEN, PROVENANCE_UNTRUSTED, PROVENANCE_USER, QUANT_BIT, Range, SimpleKind,
+    SimpleTest, Str, ViewKind,
 };
 use bouncer_plan::literals::canonical_number;
 use std::time::Duration;

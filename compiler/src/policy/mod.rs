@@ -12,8 +12,8 @@ mod part;
 mod written;
 
 pub use condition::{
-    Compare, Cond, ListItem, Op, Path, Pattern, Provenance, Quantifier, Scalar, Segment, SqlDialect, Subject,
-    Test, TypeName, View,
+    Compare, Cond, ListItem, Op, Path, Pattern, Provenance, Quantifier, Scalar, Segment,
+    SqlDialect, Subject, Test, TypeName, View,
 };
 pub use contract::{
     ArgPattern, Contract, Dispatch, FieldLabel, Layer, Outputs, PathPrefix, Rate, Sink,

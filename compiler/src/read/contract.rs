@@ -12,8 +12,8 @@ use crate::policy::{
     ArgPattern, Contract, Dispatch, FieldLabel, Layer, ListItem, Outputs, Path, PathPrefix, Pos,
     Rate, Scalar, Segment, Sink, TrustedDestination, TrustedForm, WriteParam,
 };
-use bouncer_plan::{Effect, Effects, Label, Verdict};
 use bouncer_plan::format::MAX_WINDOWED_CALLS;
+use bouncer_plan::{Effect, Effects, Label, Verdict};
 
 /// A contract as written in one place.
 #[derive(Clone, Debug)]

@@ -99,8 +99,12 @@ pub(crate) const NATIVE_TESTS: &[&str] = &[
     "le",
 ];
 /// Keys of `defaults`.
-pub(crate) const DEFAULT_KEYS: &[&str] =
-    &["onDestructiveHint", "onUnknown", "onEffect", "afterUntrusted"];
+pub(crate) const DEFAULT_KEYS: &[&str] = &[
+    "onDestructiveHint",
+    "onUnknown",
+    "onEffect",
+    "afterUntrusted",
+];
 /// Keys of `audit`.
 pub(crate) const AUDIT_KEYS: &[&str] = &["path"];
 /// Keys of `approval`.

@@ -55,10 +55,14 @@ pub(super) fn effects(files: &[File], sink: &mut Sink) -> EffectDefaults {
         }
     };
     let mut defaults = EffectDefaults::default();
-    say(&mut defaults.on_effect, "defaults.onEffect", |d| &d.on_effect);
-    say(&mut defaults.after_untrusted, "defaults.afterUntrusted", |d| {
-        &d.after_untrusted
+    say(&mut defaults.on_effect, "defaults.onEffect", |d| {
+        &d.on_effect
     });
+    say(
+        &mut defaults.after_untrusted,
+        "defaults.afterUntrusted",
+        |d| &d.after_untrusted,
+    );
     let own = files.iter().flat_map(|file| &file.me);
     defaults.me = own.map(|address| address.form.clone()).collect();
     defaults

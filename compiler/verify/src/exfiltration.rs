@@ -12,9 +12,7 @@ use super::ways::Scope;
 use super::{Example, Kind};
 use bouncer_compiler::diagnostic::{Code, quote};
 use bouncer_compiler::lower::Mode;
-use bouncer_compiler::policy::{
-    Contract, Layer, ListItem, Op, Path, Pattern, Provenance, Segment,
-};
+use bouncer_compiler::policy::{Contract, Layer, ListItem, Op, Path, Pattern, Provenance, Segment};
 use bouncer_plan::Verdict;
 
 /// Destinations that nobody vouches for: an address, a URL, and an identifier that only

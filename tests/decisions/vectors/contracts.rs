@@ -162,6 +162,12 @@ const fn stricter(name: &'static str, holds: fn(&Seen<'_>) -> bool) -> Class {
 }
 
 const CLASSES: &[Class] = &[
+    // Nobody can have named a destination before anything was read, and readers send nothing.
+    Class {
+        name: "a guess says less of tools that only read or fetch, and before anything was read",
+        may_be_laxer: true,
+        holds: |seen| !has_gate(seen) && seen.ours.verdict < seen.theirs,
+    },
     stricter(
         "names that some readers take for others are malformed",
         |seen| seen.ours.stage == Stage::Malformed && json::has_odd_names(seen.arguments),
@@ -245,10 +251,9 @@ const CLASSES: &[Class] = &[
             && seen.ours.question.is_none()
             && seen.ours.verdict == Verdict::Ask
     }),
-    stricter(
-        "tools that destroy, pay, book or change access are asked about",
-        |seen| seen.ours.stage == Stage::Default && seen.ours.verdict == Verdict::Ask,
-    ),
+    stricter("what a call does is judged beside its contract", |seen| {
+        seen.ours.stage == Stage::Effect && contract(seen).is_some()
+    }),
     stricter(
         "a declared sink without a leaf makes every argument a sink",
         |seen| {
@@ -309,7 +314,19 @@ const CLASSES: &[Class] = &[
                     .any(|text| shared::is_destination_shaped(text))
         },
     ),
+    stricter(
+        "a tool without a sink gate is judged by what it does and by what was read",
+        |seen| !has_gate(seen),
+    ),
+    stricter("a contract asks about every call", |seen| {
+        seen.ours.stage == Stage::Default && seen.ours.verdict == Verdict::Ask
+    }),
 ];
+
+/// Whether a contract says where the tool sends things.
+fn has_gate(seen: &Seen<'_>) -> bool {
+    contract(seen).is_some_and(|contract| contract.exfiltrating)
+}
 
 /// The values that the contract's constraints look at.
 fn constrained<'a>(seen: &Seen<'a>) -> impl Iterator<Item = &'a Json> {
@@ -443,35 +460,38 @@ const DECISIONS: &str = "
     5  does not compile: B0205 a number that does not fit
     6  does not compile: B0303 an empty path prefix
     4  does not compile: B0304 a regular expression that does not compile
-    1  laxer: a verb inside another word is no verb
-    9  laxer: lists are judged per element by constraints
- 2161  same
-   20  same verdict: `null` and `true` are asked about, not `None` and `True`
-    4  same verdict: a verb inside another word is no verb
-    1  same verdict: destination-shaped arguments are sinks, declared or not
+   74  laxer: a guess says less of tools that only read or fetch, and before anything was read
+    2  laxer: lists are judged per element by constraints
+ 1907  same
+   11  same verdict: `null` and `true` are asked about, not `None` and `True`
+    2  same verdict: a derived sink without a leaf makes every argument a sink
+   63  same verdict: a tool without a sink gate is judged by what it does and by what was read
+    3  same verdict: a verb inside another word is no verb
+    7  same verdict: destination-shaped arguments are sinks, declared or not
     1  same verdict: keys that differ in case are one to some readers
     2  same verdict: lists are judged per element by constraints
     1  same verdict: names that some readers take for others are malformed
-   16  same verdict: object keys are destinations
+   12  same verdict: object keys are destinations
     1  same verdict: objects are no values for a constraint
     3  same verdict: trusted destinations are compared byte for byte
     6  stricter: `.` as a prefix means below here
     2  stricter: a constraint sees `null` and `true`, not `None` and `True`
-    8  stricter: a declared sink without a leaf makes every argument a sink
-   10  stricter: a derived sink without a leaf makes every argument a sink
+    9  stricter: a declared sink without a leaf makes every argument a sink
+   14  stricter: a derived sink without a leaf makes every argument a sink
     1  stricter: a path is outside if any reading of it is
     1  stricter: a path may not climb beyond its prefix
-  186  stricter: an exfiltrating call without a destination asks
-   22  stricter: destination-shaped arguments are sinks, declared or not
+  106  stricter: a tool without a sink gate is judged by what it does and by what was read
+  112  stricter: an exfiltrating call without a destination asks
+   61  stricter: destination-shaped arguments are sinks, declared or not
    14  stricter: every stage is judged, not only the first that objects
     2  stricter: keys that differ in case are one to some readers
     1  stricter: lists are judged per element by constraints
-    8  stricter: object keys are destinations
+   20  stricter: object keys are destinations
     3  stricter: objects are no values for a constraint
     1  stricter: packs and heuristics set budgets of their own
-   21  stricter: taint is seen through disguises, and numbers are found by their digits
-    2  stricter: tools that destroy, pay, book or change access are asked about
+   20  stricter: taint is seen through disguises, and numbers are found by their digits
    38  stricter: trusted destinations are compared byte for byte
+   46  stricter: what a call does is judged beside its contract
 ";
 
 const ROUTES: &str = "

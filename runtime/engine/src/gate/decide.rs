@@ -60,7 +60,10 @@ pub(super) fn decide<'a>(
             origin: match objection {
                 Objection::Private => {
                     let private = provenance.private_in(&culprit.value, lookups);
-                    private.ok().flatten().map(|origin| (Label::Untrusted, origin))
+                    private
+                        .ok()
+                        .flatten()
+                        .map(|origin| (Label::Untrusted, origin))
                 }
                 _ => carried::origin(provenance, &culprit.value, lookups),
             },

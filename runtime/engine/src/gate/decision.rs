@@ -276,7 +276,9 @@ impl<'a> Decision<'a> {
             Cause::Rate(rate) => Some(&rate.at),
             Cause::Constraint(constraint) => Some(&constraint.at),
             Cause::Rule { rule, .. } => Some(&rule.at),
-            Cause::Fallback { at, .. } | Cause::Dispatch { at, .. } | Cause::Confirm { at } => Some(at),
+            Cause::Fallback { at, .. } | Cause::Dispatch { at, .. } | Cause::Confirm { at } => {
+                Some(at)
+            }
         }?;
         if pos.file.get() == NONE {
             return None;

@@ -67,9 +67,7 @@ impl Decision<'_> {
                 ..
             } => Some(Seen::new(label, &origin)),
             Cause::Effect { .. } if self.value.is_empty() => return None,
-            Cause::Effect { origin, .. } => {
-                origin.map(|(label, origin)| Seen::new(label, &origin))
-            }
+            Cause::Effect { origin, .. } => origin.map(|(label, origin)| Seen::new(label, &origin)),
             Cause::Unproven { .. } => None,
             _ => return None,
         };

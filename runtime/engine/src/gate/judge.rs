@@ -26,7 +26,8 @@ use crate::provenance::Provenance;
 use crate::tools::{Derived, Heuristics};
 use bouncer_plan::format::{
     CONTRACT_CONFIRM, CONTRACT_DECIDES, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING,
-    CONTRACT_OPTIONAL_SINKS, CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_HAS_RULES, NONE, Pos,
+    CONTRACT_OPTIONAL_SINKS, CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_HAS_RULES, NONE,
+    Pos,
 };
 use bouncer_plan::{Corrupt, Effect, Effects, Stage, Tables, Verdict, at, slice};
 use bouncer_reader::json::{Limits, Malformed, Reader, Scratch as JsonScratch};
@@ -164,16 +165,37 @@ pub(super) fn judge<'a>(
     strictest.offer(by_rule);
     if let Some(sinks) = sinks {
         let gate = subject.sink_gate(sinks, arguments, &conversation.approvals, provenance)?;
-        let verdict =
-            gate.judge(&walk.leaves, &mut scratch.sink, lookups, &mut culprits.current)?;
+        let verdict = gate.judge(
+            &walk.leaves,
+            &mut scratch.sink,
+            lookups,
+            &mut culprits.current,
+        )?;
         strictest.offer(subject.sent(verdict));
     }
     strictest.offer(subject.confirm());
     // The weakest layer: silent where a rule or the user's contract has decided.
-    let decided = matches!(by_rule, Some(Opinion { found: Found::Cause(Cause::Rule { .. }), .. }));
+    let decided = matches!(
+        by_rule,
+        Some(Opinion {
+            found: Found::Cause(Cause::Rule { .. }),
+            ..
+        })
+    );
     if !decided && subject.by_effect() && strictest.is_below(Verdict::Deny) {
-        let flow = subject.flow(effects, session, arguments, &conversation.approvals, provenance)?;
-        let verdict = flow.judge(&walk.leaves, &mut scratch.flow, lookups, &mut culprits.spare)?;
+        let flow = subject.flow(
+            effects,
+            session,
+            arguments,
+            &conversation.approvals,
+            provenance,
+        )?;
+        let verdict = flow.judge(
+            &walk.leaves,
+            &mut scratch.flow,
+            lookups,
+            &mut culprits.spare,
+        )?;
         let opinion = verdict.and_then(|verdict| subject.flowed(verdict));
         if strictest.offer(opinion) {
             culprits.take_spare();
@@ -301,7 +323,8 @@ impl<'s, 'a> Subject<'s, 'a> {
 
     /// Whether the call's own arguments say more of what it does.
     fn needs_arguments(&self) -> bool {
-        self.tool_effects().is_some_and(ToolEffects::needs_arguments)
+        self.tool_effects()
+            .is_some_and(ToolEffects::needs_arguments)
     }
 
     /// What the call does; `None`: nothing could be told.
@@ -312,10 +335,14 @@ impl<'s, 'a> Subject<'s, 'a> {
     /// Whether the defaults for effects have a say: guesses are on, or a contract names
     /// effects, and the user's contract does not decide about calls of the tool.
     fn by_effect(&self) -> bool {
-        let named = self.contract.is_some_and(|contract| contract.effects.get() != 0);
+        let named = self
+            .contract
+            .is_some_and(|contract| contract.effects.get() != 0);
         (self.heuristics.is_some() || named)
             && !self.says(CONTRACT_DECIDES)
-            && self.known.is_some_and(|tool| !tool.effects.is_reading(self.this.call.tool))
+            && self
+                .known
+                .is_some_and(|tool| !tool.effects.is_reading(self.this.call.tool))
     }
 
     fn constraints(&self) -> Result<&'a [Constraint], Corrupt> {
@@ -563,10 +590,11 @@ impl<'s, 'a> Subject<'s, 'a> {
             return None;
         }
         // A target alone is what the sink gate asks about, and is approved as there.
+        let asked_alone = one_target && verdict == Verdict::Ask;
         let found = match objection {
             Objection::Tainted => Found::Tainted(None),
-            Objection::Observed if one_target => Found::Observed(None),
-            Objection::Unproven if one_target => Found::Cause(Cause::Unproven { at: None }),
+            Objection::Observed if asked_alone => Found::Observed(None),
+            Objection::Unproven if asked_alone => Found::Cause(Cause::Unproven { at: None }),
             _ => Found::Effect(effect, objection),
         };
         let stage = match found {

@@ -174,9 +174,9 @@ impl Reason<'_, '_> {
                 write!(f, ", and nothing vouches for {param}: {value}")
             }
             Objection::NoTarget => f.write_str(", and the call does not say where"),
-            Objection::NotAsked => {
-                f.write_str(", which the user's own words do not ask for, after untrusted text was read")
-            }
+            Objection::NotAsked => f.write_str(
+                ", which the user's own words do not ask for, after untrusted text was read",
+            ),
             Objection::Tainted | Objection::Observed | Objection::Copied => {
                 write!(f, ", and {param}: {value} stands in what was read")?;
                 from(f, origin)

@@ -5,11 +5,12 @@ use super::link::Link;
 use super::pins::Pins;
 use super::policy::Policy;
 use super::tool::{Status, Tool};
-use bouncer_plan::{Effect, Verdict};
 use bouncer_plan::format::{
-    CONTRACT_CONFIRM, CONTRACT_DECIDES, CONTRACT_EXFILTRATING, Contract, ContractLayer, META_HAS_RULES, NONE,
+    CONTRACT_CONFIRM, CONTRACT_DECIDES, CONTRACT_EXFILTRATING, Contract, ContractLayer,
+    META_HAS_RULES, NONE,
 };
 use bouncer_plan::{Corrupt, Tables, at};
+use bouncer_plan::{Effect, Verdict};
 use serde::Serialize;
 
 /// How a tool stands.

@@ -5,11 +5,11 @@ use super::effects::ToolEffects;
 use super::link::{Link, find_contract, full_name};
 use crate::provenance::{FieldRule, LabelStep, OutputLabels};
 use crate::tools::{AskedWords, Derived, Heuristics, LabelHeuristics, ToolDefinition};
-use bouncer_plan::{Effect, Label};
 use bouncer_plan::format::{
     CONTRACT_OUTPUTS, HeuristicWord, META_HEURISTICS, NONE, OutputLabel, Secrecy, WordKind,
 };
 use bouncer_plan::{Corrupt, Tables, at, slice};
+use bouncer_plan::{Effect, Label};
 use std::sync::Arc;
 
 /// Whether a tool's definition is the pinned one.

@@ -33,8 +33,7 @@ mod typed;
 mod yaml;
 
 pub use labels::{FieldRule, LabelStep, OutputLabels};
-pub use typed::{MOST_TYPED, Typed};
-pub(crate) use typed::is_date;
+pub use typed::{MOST_TYPED, Typed, is_date};
 
 use bouncer_plan::Label;
 use bouncer_reader::address;

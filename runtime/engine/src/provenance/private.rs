@@ -66,7 +66,10 @@ impl Private {
             return;
         }
         let mut values = std::mem::take(&mut self.fresh);
-        while let Some(last) = self.levels.pop_if(|last| last.values.len() < 2 * values.len()) {
+        while let Some(last) = self
+            .levels
+            .pop_if(|last| last.values.len() < 2 * values.len())
+        {
             values.extend(last.values);
         }
         let automaton = AhoCorasickBuilder::new()
@@ -135,14 +138,29 @@ mod tests {
     #[test]
     fn identifiers_are_found_as_whole_words() {
         let mut private = Private::default();
-        for value in ["4111 1111 1111 1111", "ann@corp.example", "k9x7", "monday", "2026-12-01"] {
+        for value in [
+            "4111 1111 1111 1111",
+            "ann@corp.example",
+            "k9x7",
+            "monday",
+            "2026-12-01",
+        ] {
             private.add(value, &mark(), 1 << 20);
         }
         private.settle();
         let found = |text: &str| private.find(text).map(|(value, _)| value.to_owned());
-        assert_eq!(found("pay with 4111 1111 1111 1111."), Some("4111 1111 1111 1111".into()));
-        assert_eq!(found("see https://x.example/?q=k9x7&z"), Some("k9x7".into()));
-        assert_eq!(found("mail ann@corp.example, please"), Some("ann@corp.example".into()));
+        assert_eq!(
+            found("pay with 4111 1111 1111 1111."),
+            Some("4111 1111 1111 1111".into())
+        );
+        assert_eq!(
+            found("see https://x.example/?q=k9x7&z"),
+            Some("k9x7".into())
+        );
+        assert_eq!(
+            found("mail ann@corp.example, please"),
+            Some("ann@corp.example".into())
+        );
         for text in ["ak9x7", "joann@corp.example", "monday", "2026-12-01", ""] {
             assert_eq!(found(text), None, "{text}");
         }
@@ -163,7 +181,11 @@ mod tests {
         assert!(private.levels.len() <= 10, "{}", private.levels.len());
         assert!((0..500).all(|n| private.find(&format!("a {} b", value(n))).is_some()));
         assert!(private.find(&value(500)).is_none());
-        let sizes: Vec<usize> = private.levels.iter().map(|level| level.values.len()).collect();
+        let sizes: Vec<usize> = private
+            .levels
+            .iter()
+            .map(|level| level.values.len())
+            .collect();
         assert!(sizes.is_sorted_by(|a, b| a >= &(2 * b)), "{sizes:?}");
     }
 

@@ -90,7 +90,9 @@ pub(super) fn is_whole(text: &str, start: usize, end: usize) -> bool {
         return false;
     };
     let first = text.get(start..end).and_then(|value| value.chars().next());
-    let last = text.get(start..end).and_then(|value| value.chars().next_back());
+    let last = text
+        .get(start..end)
+        .and_then(|value| value.chars().next_back());
     // Where the value itself begins or ends with a mark, that separates it.
     let opens = !first.is_some_and(char::is_alphanumeric) || !before.ends_with(is_inner);
     let closes = !last.is_some_and(char::is_alphanumeric) || !continues(after);
@@ -112,8 +114,9 @@ fn continues(after: &str) -> bool {
     }
 }
 
-/// Whether a value is a date, a time or both.
-pub(crate) fn is_date(value: &str) -> bool {
+/// Whether a value is a date, a time or both. Linear in the value.
+#[must_use]
+pub fn is_date(value: &str) -> bool {
     let value = value.trim();
     let shape = |c: char| c.is_ascii_digit() || matches!(c, '-' | '/' | '.' | ':' | ' ' | '+');
     let mut digits = value.bytes().filter(u8::is_ascii_digit);
@@ -128,7 +131,9 @@ pub(crate) fn is_date(value: &str) -> bool {
             .trim_end_matches(['z', 'Z'])
             .chars()
             .all(|c| shape(c) || matches!(c, 't' | 'T'))
-        && !value.split(|c: char| !c.is_ascii_digit()).any(|run| run.len() > 9)
+        && !value
+            .split(|c: char| !c.is_ascii_digit())
+            .any(|run| run.len() > 9)
 }
 
 /// The message without quoted lines, code blocks and long quotations.
@@ -189,18 +194,36 @@ mod tests {
 
     #[test]
     fn whole_values_count() {
-        let typed = typed("Send it to bob@corp.example. Use #general, the file docs/a.txt and \"City Hub\"; pay 12 of 12345 euro.");
-        for value in ["bob@corp.example", "general", "docs/a.txt", "city hub", "12345"] {
+        let typed = typed(
+            "Send it to bob@corp.example. Use #general, the file docs/a.txt and \"City Hub\"; pay 12 of 12345 euro.",
+        );
+        for value in [
+            "bob@corp.example",
+            "general",
+            "docs/a.txt",
+            "city hub",
+            "12345",
+        ] {
             assert!(typed.holds(value), "{value}");
         }
-        for value in ["corp.example", "bob", "ob@corp.example", "a.txt", "12", "gener", "", "city  hub"] {
+        for value in [
+            "corp.example",
+            "bob",
+            "ob@corp.example",
+            "a.txt",
+            "12",
+            "gener",
+            "",
+            "city  hub",
+        ] {
             assert!(!typed.holds(value), "{value}");
         }
     }
 
     #[test]
     fn hosts_count_below_which_one_may_fetch() {
-        let typed = typed("look at www.corp.example/a and https://docs.example; mail x@mail.example");
+        let typed =
+            typed("look at www.corp.example/a and https://docs.example; mail x@mail.example");
         for host in ["www.corp.example", "docs.example"] {
             assert!(typed.holds_host(host), "{host}");
         }
@@ -224,10 +247,26 @@ mod tests {
 
     #[test]
     fn dates() {
-        for date in ["2024-05-18", "18.05.2024", "5/18/24", "2024-05-18T15:00:00", "2024-05-18 15:00", "10:30", "2024-05-18t15:00:00z"] {
+        for date in [
+            "2024-05-18",
+            "18.05.2024",
+            "5/18/24",
+            "2024-05-18T15:00:00",
+            "2024-05-18 15:00",
+            "10:30",
+            "2024-05-18t15:00:00z",
+        ] {
             assert!(is_date(date), "{date}");
         }
-        for other in ["4111", "+49 30 1234567", "192.168.0.1", "030-1234567", "1234567890-12-12", "monday", ""] {
+        for other in [
+            "4111",
+            "+49 30 1234567",
+            "192.168.0.1",
+            "030-1234567",
+            "1234567890-12-12",
+            "monday",
+            "",
+        ] {
             assert!(!is_date(other), "{other}");
         }
     }

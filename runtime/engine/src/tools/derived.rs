@@ -4,11 +4,11 @@
 //! schema (`schema.rs`). It knows nothing of plans, calls or contracts.
 
 use super::ToolDefinition;
-use crate::effects::{classify, schema_arguments};
-use bouncer_plan::Effects;
 use super::heuristics::Heuristics;
 use super::schema::destinations;
 use super::words::{any_word_matches, words};
+use crate::effects::{classify, schema_arguments};
+use bouncer_plan::Effects;
 
 /// What the heuristics say about one tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -85,8 +85,9 @@ pub struct LabelHeuristics {
 }
 
 impl Heuristics {
-    /// Whether a property of this name is a destination, going by the name alone.
-    pub(crate) fn is_sink_name(&self, name: &str) -> bool {
+    /// Whether an argument of this name is a destination, going by the name alone.
+    #[must_use]
+    pub fn is_sink_name(&self, name: &str) -> bool {
         any_name_matches(&self.sink_names, name) || any_word_matches(&self.sink_words, &words(name))
     }
 

@@ -130,8 +130,7 @@ mod tests {
 
     fn acts(tool: &ToolDefinition) -> bool {
         super::acts(tool, &|tool| {
-            bouncer_engine::tools::guessed_effects(tool, "")
-                .intersects(bouncer_plan::Effects::HARD)
+            bouncer_engine::tools::guessed_effects(tool, "").intersects(bouncer_plan::Effects::HARD)
         })
     }
 

@@ -280,7 +280,7 @@ impl Pass<'_, '_, '_> {
             let value = std::mem::take(&mut self.scratch.decoded);
             let content = self.role(leaf)? == Role::Content;
             if !content && !value.is_empty() && !is_date(&value) {
-                self.target(&value, leaf)?;
+                self.target(&value, leaf, true)?;
             }
             self.scratch.decoded = value;
         }
@@ -291,7 +291,7 @@ impl Pass<'_, '_, '_> {
     fn destinations(&mut self, value: &str, leaf: &Leaf) -> Result<(), Corrupt> {
         let mut result = Ok(());
         let _ = address::destinations(value, &mut |target| {
-            result = self.target(target, leaf);
+            result = self.target(target, leaf, false);
             match result {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(_) => ControlFlow::Break(()),
@@ -300,8 +300,9 @@ impl Pass<'_, '_, '_> {
         result
     }
 
-    /// Judges one target, and notes the first that is the worst.
-    fn target(&mut self, target: &str, leaf: &Leaf) -> Result<(), Corrupt> {
+    /// Judges one target, and notes the first that is the worst. `anything`: its argument only
+    /// says what something is done to, so that there is no vouching for it but by this call.
+    fn target(&mut self, target: &str, leaf: &Leaf, anything: bool) -> Result<(), Corrupt> {
         self.targets += 1;
         let trust = self.trust(target, leaf)?;
         if trust == Trust::Vouched {
@@ -315,9 +316,16 @@ impl Pass<'_, '_, '_> {
             return Ok(());
         }
         let objection = match trust {
-            Trust::Tainted if !self.fetch_only && is_address(target, &mut self.scratch.folded) => {
+            // What a tool does of which nothing could be told may be to read.
+            Trust::Tainted
+                if (self.flow.effects.is_some() || self.role(leaf)? == Role::Target)
+                    && !self.fetch_only
+                    && is_address(target, &mut self.scratch.folded) =>
+            {
                 Objection::Tainted
             }
+            Trust::Tainted | Trust::Observed if anything => Objection::Copied,
+            Trust::Unproven if anything => Objection::Unvouched,
             Trust::Tainted | Trust::Observed => Objection::Observed,
             Trust::Unproven | Trust::Vouched => Objection::Unproven,
         };
@@ -333,7 +341,10 @@ impl Pass<'_, '_, '_> {
         }
         self.name_of(leaf)?;
         let FlowScratch { name, approval, .. } = &mut *self.scratch;
-        if flow.approvals.holds(flow.server, flow.tool, name, target, approval) {
+        if flow
+            .approvals
+            .holds(flow.server, flow.tool, name, target, approval)
+        {
             return Ok(Trust::Vouched);
         }
         let evidence = flow.provenance.evidence(target, self.lookups);
@@ -378,7 +389,10 @@ impl Pass<'_, '_, '_> {
         let provenance = self.flow.provenance;
         let private = provenance.private_in(value, self.lookups);
         if !matches!(private, Ok(None)) && !provenance.is_typed(value, self.lookups) {
-            let excerpt = private.ok().flatten().map_or(value, |origin| origin.excerpt);
+            let excerpt = private
+                .ok()
+                .flatten()
+                .map_or(value, |origin| origin.excerpt);
             self.object(Objection::Private, excerpt, leaf)?;
         }
         // A target was looked at as a whole.
@@ -395,8 +409,8 @@ impl Pass<'_, '_, '_> {
             }
             left -= 1;
             let evidence = provenance.evidence(token.text, self.lookups);
-            let read = evidence.trusted.is_none()
-                && evidence.untrusted.or(evidence.observed).is_some();
+            let read =
+                evidence.trusted.is_none() && evidence.untrusted.or(evidence.observed).is_some();
             if read && !is_date(token.text) {
                 result = self.object(Objection::Carries, token.text, leaf);
                 left = 0;
@@ -475,8 +489,13 @@ impl Pass<'_, '_, '_> {
     }
 }
 
-/// Whether a target is an address, which data can be sent to by anybody's service, and no
-/// identifier of the server's own.
+/// Whether a target is an address that means the same on every server, such as a mail address,
+/// a URL or an account's number, and no identifier of one server's own. Linear in the target.
+#[must_use]
+pub fn is_address_anywhere(target: &str) -> bool {
+    is_address(target, &mut String::new())
+}
+
 fn is_address(target: &str, folded: &mut String) -> bool {
     if address::is_destination_shaped(target) {
         return true;

@@ -61,12 +61,14 @@ fn rule(path: &[&str], label: Label) -> FieldRule {
     };
     FieldRule {
         path: path.iter().map(step).collect(),
+        private: false,
         label,
     }
 }
 
 fn labels(default: Label, fields: Vec<FieldRule>) -> OutputLabels {
     OutputLabels {
+        private: false,
         default,
         fields,
         by_name: None,
