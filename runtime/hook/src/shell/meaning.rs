@@ -8,11 +8,11 @@ use super::git::git;
 use super::options::{Style, parse};
 use super::reach::{files, guess, hosts, is_stream, machines, paths, values};
 use super::reader::{self, Unread};
-use super::runs::{Runs, Shell, assignment, interpreter, is_wrapper, setting, shell, wrapped};
+use super::runs::{Runs, Shell, interpreter, is_wrapper, setting, shell, wrapped};
 use super::scripts::{awk, condition, printf, sed, tar};
 use super::table::{self, Operands, SYSTEM};
 use super::variables::Variables;
-use super::{Simple, Word, assignable};
+use super::{Simple, Word, assignable, assignment};
 use std::collections::HashSet;
 
 /// A script with more commands is asked about, though all of them are judged.

@@ -99,3 +99,10 @@ fn assignable(name: &str) -> bool {
         .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && chars.all(plain)
 }
+
+/// The variable that a word assigns to, and the value.
+fn assignment(word: &Word) -> Option<(&str, &str)> {
+    let (name, value) = word.text.split_once('=')?;
+    let name = name.strip_suffix('+').unwrap_or(name);
+    assignable(name).then_some((name, value))
+}

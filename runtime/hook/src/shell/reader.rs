@@ -437,7 +437,7 @@ impl Reader {
         let names: Option<Vec<&str>> = command
             .words
             .iter()
-            .map(|word| super::runs::assignment(word).map(|(name, _)| name))
+            .map(|word| super::assignment(word).map(|(name, _)| name))
             .collect();
         for name in names.unwrap_or_default() {
             let first = self.joined != Some('|') && self.set.insert(name.to_owned());

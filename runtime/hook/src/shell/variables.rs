@@ -1,8 +1,7 @@
 //! What the variables of a script are, as far as it says: which have plain texts, so that
 //! words with them can be read, and which can only be numbers.
 
-use super::runs::assignment;
-use super::{Simple, Word};
+use super::{Simple, Word, assignment};
 use std::collections::HashMap;
 
 /// Commands that one may become for the values of its variables, at most.
@@ -207,7 +206,7 @@ impl Variables {
         };
         let known = !self.any && !assigned.unknown && !OWN.contains(&name);
         let all: Vec<&Word> = assigned.values.iter().collect();
-        (known && all.len() <= MAX_VALUES && all.iter().all(|word| plain(word))).then_some(all)
+        (known && all.len() <= MAX_VALUES && all.iter().all(plain)).then_some(all)
     }
 
     /// The commands that one stands for, with the values of variables put in.
