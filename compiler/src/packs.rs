@@ -23,6 +23,13 @@ pub const fn heuristics() -> Option<Builtin> {
     HEURISTICS
 }
 
+/// The words by which the engine guesses what a tool does. They are compiled into the engine;
+/// this is their text, for people.
+#[must_use]
+pub const fn effects() -> Builtin {
+    EFFECTS
+}
+
 /// Embeds one file of `packs/`.
 macro_rules! builtin {
     ($name:literal) => {
@@ -47,6 +54,7 @@ const PACKS: &[Builtin] = &[
     builtin!("sql"),
 ];
 const HEURISTICS: Option<Builtin> = Some(builtin!("heuristics"));
+const EFFECTS: Builtin = builtin!("effects");
 
 #[cfg(test)]
 mod tests {
@@ -65,6 +73,7 @@ mod tests {
         files.sort();
         let mut embedded: Vec<String> = PACKS.iter().map(|pack| pack.name.to_owned()).collect();
         embedded.extend(HEURISTICS.map(|file| file.name.to_owned()));
+        embedded.push(EFFECTS.name.to_owned());
         embedded.sort();
         assert_eq!(files, embedded);
     }

@@ -72,16 +72,12 @@ fn list(json: bool) -> Outcome {
 }
 
 fn show(name: &str) -> Outcome {
-    let heuristics = packs::heuristics().filter(|pack| pack.name == name);
-    let Some(pack) = packs::all()
-        .iter()
-        .copied()
-        .find(|pack| pack.name == name)
-        .or(heuristics)
-    else {
+    let guesses = packs::heuristics().into_iter().chain([packs::effects()]);
+    let mut files = packs::all().iter().copied().chain(guesses);
+    let Some(pack) = files.find(|pack| pack.name == name) else {
         let names: Vec<&str> = packs::all().iter().map(|pack| pack.name).collect();
         return Err(Failure::Message(format!(
-            "there is no pack `{name}`; there are {} and heuristics",
+            "there is no pack `{name}`; there are {}, heuristics and effects",
             names.join(", ")
         )));
     };

@@ -5,6 +5,8 @@
 //! no YAML, no file, no clock, no network and no async runtime: those that stand between a
 //! client and a server embed it.
 
+pub mod effects;
 pub mod gate;
+mod identifier;
 pub mod provenance;
 pub mod tools;

@@ -5,6 +5,7 @@
 //! plan) are reported to the caller, who blocks the call.
 
 pub mod automaton;
+mod effects;
 mod error;
 pub mod format;
 pub mod glob;
@@ -14,6 +15,7 @@ mod validate;
 mod verdict;
 
 pub use automaton::Corrupt;
+pub use effects::{Effect, Effects, UnknownEffect};
 pub use error::LoadError;
 pub use format::SqlDialect;
 pub use prefilter::Prefilter;

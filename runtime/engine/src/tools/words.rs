@@ -2,46 +2,11 @@
 //!
 //! Knows nothing of tools or schemas.
 
-/// The words of an identifier, lower-cased: split at everything that is neither a
-/// letter nor a digit, at camel-case humps (`URLPath`: `url`, `path`), and between
-/// letters and digits. Linear in the identifier.
-pub(super) fn words(identifier: &str) -> Vec<String> {
-    let chars: Vec<char> = identifier.chars().collect();
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let mut before: Option<char> = None;
-    for (index, &c) in chars.iter().enumerate() {
-        let hump = before.is_some_and(|before| {
-            let after = chars.get(index.saturating_add(1));
-            before.is_numeric() != c.is_numeric()
-                || (c.is_uppercase()
-                    && (before.is_lowercase()
-                        // The last capital of a run belongs to the word that follows,
-                        // unless all that follows is the plural of the run: `URLs`.
-                        || (before.is_uppercase()
-                            && after.is_some_and(|c| c.is_lowercase())
-                            && !is_plural(&chars, index))))
-        });
-        if (hump || !c.is_alphanumeric()) && !word.is_empty() {
-            words.push(std::mem::take(&mut word));
-        }
-        if c.is_alphanumeric() {
-            word.extend(c.to_lowercase());
-            before = Some(c);
-        } else {
-            before = None;
-        }
-    }
-    if !word.is_empty() {
-        words.push(word);
-    }
-    words
-}
+use crate::identifier::parts;
 
-/// Whether the capital at `index` is followed by one `s` and then by the word's end.
-fn is_plural(chars: &[char], index: usize) -> bool {
-    let at = |offset: usize| chars.get(index.saturating_add(offset)).copied();
-    at(1) == Some('s') && !at(2).is_some_and(char::is_lowercase)
+/// The words of an identifier, lower-cased. Linear in the identifier.
+pub(super) fn words(identifier: &str) -> Vec<String> {
+    parts(identifier).map(str::to_lowercase).collect()
 }
 
 /// Whether any pattern matches any of `words`.
