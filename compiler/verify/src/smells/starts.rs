@@ -2,7 +2,7 @@
 //! behind a `;`: what is tried is a second command behind one that is meant.
 
 use super::{Matcher, Smells, Spot, Whose, place};
-use crate::probe::Sample;
+use crate::probe::{Mark, Sample};
 use crate::smells::blocks::holds_sql;
 use crate::{Finding, Kind, Severity, reach, schema};
 use bouncer_compiler::diagnostic::{Code, escape, quote};
@@ -78,7 +78,9 @@ impl Smells<'_> {
         out: &mut Vec<Finding>,
     ) {
         let text = sample.text();
-        if !matcher.matches(&text) {
+        // A class of characters names no command.
+        let names = |(c, mark): &(char, Mark)| c.is_alphabetic() && *mark == Mark::Literal;
+        if !sample.chars.iter().any(names) || !matcher.matches(&text) {
             return;
         }
         let seconds: &[&str] = match reader {
