@@ -110,7 +110,7 @@ fn values_outside_of_closed_sets() {
     for good in [
         "any sql(args.q).verb in [drop, truncate, call]",
         "any sql(args.q).verb matches /^(drop|exec)/",
-        "host(args.url) in [corp.com, \"*.corp.com\"]",
+        "host(args.url) in [\"corp.com\", \"*.corp.com\"]",
         "args.to.count > 3 or args.length > 2",
         "args.a == \"yes\"",
         "args.verb == drp",
