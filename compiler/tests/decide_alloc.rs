@@ -208,7 +208,7 @@ fn decisions_do_not_allocate() {
         (
             "post",
             r#"{"body":"look at https://other.example/y and tell a@b.example"}"#.into(),
-            Verdict::Ask,
+            Verdict::Deny,
         ),
         (
             "update_note",

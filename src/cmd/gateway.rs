@@ -109,6 +109,7 @@ fn over_stdio(common: Common) -> Outcome {
     announce(&common.servers, &plan, &path, common.settings.observe);
     let _link = common.page.and_then(|page| page.start(path));
     let mut gate = Gate::new(plan);
+    gate.fronts_servers();
     gate.limit_provenance_to(common.limit);
     if let Some(tally) = common.tally {
         gate.share_budgets(tally);
@@ -178,6 +179,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
         )?;
         let desk = desk(plan, approvals.clone(), conversation.to_owned());
         let mut gate = Gate::new(plan.clone());
+        gate.fronts_servers();
         gate.limit_provenance_to(limit);
         if let Some(tally) = &tally {
             gate.share_budgets(SharedTally::clone(tally));

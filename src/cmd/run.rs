@@ -61,6 +61,7 @@ pub fn command(args: RunArgs) -> Outcome {
         .approvals
         .or_else(|| source::beside(&plan, &args.source, |meta| &meta.approval_path));
     let mut gate = Gate::new(plan);
+    gate.fronts_servers();
     gate.limit_provenance_to(guard.provenance_limit);
     if let Some(tally) = shared_budgets(&guard.budgets)? {
         gate.share_budgets(tally);

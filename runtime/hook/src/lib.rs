@@ -23,4 +23,4 @@ mod verdicts;
 pub use hook::{Hook, HookError, Policy, own_directory};
 
 /// The server under which a policy knows the agent's own tools.
-pub const SERVER: &str = "agent";
+pub const SERVER: &str = bouncer_engine::gate::AGENT;

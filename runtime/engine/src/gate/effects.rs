@@ -68,6 +68,11 @@ impl ToolEffects {
         })
     }
 
+    /// Whether anybody says what the tool does: a contract, or guesses are on.
+    pub const fn are_told(&self) -> bool {
+        self.complete || !self.said.is_empty() || !matches!(self.guess, Guessed::Off)
+    }
+
     /// Whether the calls' own arguments say more.
     pub const fn needs_arguments(&self) -> bool {
         !self.complete

@@ -335,14 +335,10 @@ impl<'s, 'a> Subject<'s, 'a> {
     /// Whether the defaults for effects have a say: guesses are on, or a contract names
     /// effects, and the user's contract does not decide about calls of the tool.
     fn by_effect(&self) -> bool {
-        let named = self
-            .contract
-            .is_some_and(|contract| contract.effects.get() != 0);
-        (self.heuristics.is_some() || named)
-            && !self.says(CONTRACT_DECIDES)
-            && self
-                .known
-                .is_some_and(|tool| !tool.effects.is_reading(self.this.call.tool))
+        !self.says(CONTRACT_DECIDES)
+            && self.tool_effects().is_some_and(|effects| {
+                effects.are_told() && !effects.is_reading(self.this.call.tool)
+            })
     }
 
     fn constraints(&self) -> Result<&'a [Constraint], Corrupt> {

@@ -55,6 +55,10 @@ use pins::Pins;
 use policy::Policy;
 use tool::{Status, Tool};
 
+/// The server that an agent's own tools count to. What its calls do is not guessed: a hook
+/// takes each use of such a tool apart, and makes one call of each thing.
+pub const AGENT: &str = "agent";
+
 /// A plan together with the tools that are pinned under it. Shared by all
 /// conversations.
 #[derive(Debug)]
@@ -156,6 +160,12 @@ impl Gate {
         if let Some(mib) = mib {
             self.limit_provenance((mib as usize) << 20);
         }
+    }
+
+    /// Takes a server that is called [`AGENT`] for one like any other. For a proxy, whose
+    /// servers are called what their owner likes. Before any tool is pinned.
+    pub const fn fronts_servers(&mut self) {
+        self.policy.forget_agent();
     }
 
     /// Has further conversations count their attempts of tools with budgets together with

@@ -13,6 +13,8 @@ pub(super) struct Policy {
     /// An error where the plan contradicts itself. No loaded plan does; if one did, going
     /// on without its heuristics would be laxer than it says, so every call is denied.
     derived: Result<FromPlan, Corrupt>,
+    /// Calls of [`super::AGENT`] are those of an agent's own tools.
+    knows_agent: bool,
     /// Counts the plans; a conversation notes the one it was last judged by.
     generation: u64,
 }
@@ -40,6 +42,7 @@ impl Policy {
         Self {
             derived: FromPlan::of(plan.tables()),
             plan,
+            knows_agent: true,
             generation: 0,
         }
     }
@@ -52,8 +55,14 @@ impl Policy {
         Ok(Self {
             derived: Ok(FromPlan::of(plan.tables())?),
             plan,
+            knows_agent: self.knows_agent,
             generation: self.generation + 1,
         })
+    }
+
+    /// Takes [`super::AGENT`] for a server like any other.
+    pub const fn forget_agent(&mut self) {
+        self.knows_agent = false;
     }
 
     pub const fn plan(&self) -> &Plan {
@@ -96,7 +105,9 @@ impl Policy {
         prefix: &str,
     ) -> Result<Tool, Corrupt> {
         let tables = self.plan.tables();
-        Tool::new(tables, self.heuristics()?, server, definition, prefix)
+        let guess = !(self.knows_agent && server == Some(super::AGENT));
+        let heuristics = self.heuristics()?.filter(|_| guess);
+        Tool::new(tables, heuristics, server, definition, prefix)
     }
 
     /// Links a tool of which only the name is known.

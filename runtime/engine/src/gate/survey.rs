@@ -213,7 +213,10 @@ fn may(
         out.push(Verdict::Deny);
     }
     if by_effect && !never {
-        out.extend([Verdict::Ask, Verdict::Deny]);
+        out.push(Verdict::Ask);
+        if !sends {
+            out.push(Verdict::Deny);
+        }
     }
     out.sort_unstable();
     out.dedup();
