@@ -169,6 +169,8 @@ fn viewed(rng: &mut Rng) -> Op {
             "evil.com",
             "sub.corp.com",
             "evil",
+            "10.0.0.1",
+            "127.0.0.1",
         ]))
         .to_owned()
     };

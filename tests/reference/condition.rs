@@ -109,10 +109,19 @@ impl Judge<'_> {
     fn widened(&self, test: &Test, value: &Scalar) -> Vec<Outcome> {
         match (&test.subject, value) {
             (Subject::Provenance(_), _) => vec![self.found(&test.op, value)],
-            (Subject::Arg(_, View::Value), Scalar::Str(text)) => text::forms(text)
-                .iter()
-                .map(|form| self.value(&test.op, value, form, true))
-                .collect(),
+            (Subject::Arg(_, View::Value), Scalar::Str(text)) => {
+                let mut all: Vec<Outcome> = text::forms(text)
+                    .iter()
+                    .map(|form| self.value(&test.op, value, form, true))
+                    .collect();
+                if matches!(test.op, Op::Within(_)) {
+                    // Surely inside is only what lies there as it stands, spaces included.
+                    let stands = self.value(&test.op, value, text, true);
+                    all[0].may |= stands.may;
+                    all[0].must = stands.must;
+                }
+                all
+            }
             (Subject::Arg(_, View::Value), _) => {
                 vec![self.value(&test.op, value, &leaves::text(value), true)]
             }
@@ -125,6 +134,11 @@ impl Judge<'_> {
     fn narrow(&self, test: &Test, value: &Scalar) -> Outcome {
         match (&test.subject, value) {
             (Subject::Provenance(_), _) => self.found(&test.op, value),
+            (Subject::Arg(_, View::Value), Scalar::Str(text))
+                if matches!(test.op, Op::Within(_)) =>
+            {
+                self.value(&test.op, value, text, false)
+            }
             (Subject::Arg(_, View::Value), Scalar::Str(text)) => {
                 self.value(&test.op, value, &text::plain(text), false)
             }
@@ -244,10 +258,15 @@ impl Judge<'_> {
             }),
             _ => self.string(op, value),
         };
+        // An IPv6 spelling of an IPv4 host may be read as that host.
+        let other = |host: &String| {
+            matches!(view, View::Host | View::Domain)
+                && shared::host_in_ipv4(host).is_some_and(|other| holds(&other))
+        };
         readings
             .iter()
             .map(|values| Outcome {
-                may: values.iter().any(holds),
+                may: values.iter().any(|value| holds(value) || other(value)),
                 must: !values.is_empty() && values.iter().all(holds),
             })
             .collect()

@@ -27,8 +27,19 @@ pub fn arguments(bytes: &[u8]) -> Option<Json> {
         return None;
     }
     match parse(bytes) {
-        Some(object @ Json::Object(_)) => Some(object),
+        Some(object @ Json::Object(_)) if !has_odd_names(&object) => Some(object),
         _ => None,
+    }
+}
+
+/// Whether a member has a name that some readers take for another.
+pub fn has_odd_names(value: &Json) -> bool {
+    match value {
+        Json::Object(members) => members.iter().any(|(name, value)| {
+            name.contains('\0') || name == "__proto__" || has_odd_names(value)
+        }),
+        Json::Array(items) => items.iter().any(has_odd_names),
+        _ => false,
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::json::Json;
 use bouncer_compiler::policy::{Path, Scalar, Segment};
+use unicode_normalization::UnicodeNormalization;
 
 /// A scalar that a path names.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,7 +120,11 @@ fn alike(a: &str, b: &str) -> bool {
         let upper: String = upper.collect();
         upper
             .chars()
-            .map(|c| single(c, c.to_lowercase().to_string()))
+            .flat_map(|c| {
+                single(c, c.to_lowercase().to_string())
+                    .nfd()
+                    .collect::<Vec<_>>()
+            })
             .collect()
     };
     fold(a) == fold(b)

@@ -18,6 +18,12 @@ pub fn host(text: &str) -> Option<String> {
     address::host(text, &mut host).is_ok().then_some(host)
 }
 
+/// The IPv4 host that another spelling of a host stands for.
+pub fn host_in_ipv4(host: &str) -> Option<String> {
+    let mut other = String::new();
+    address::host_in_ipv4(host, &mut other).then_some(other)
+}
+
 /// The part after `@` of an address, else the host.
 pub fn domain(text: &str) -> Option<String> {
     let mut domain = String::new();

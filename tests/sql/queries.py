@@ -17,6 +17,11 @@ INNER = ["", "a", "\\", "\\\\", "\\\\\\", "''", '""', '\\"', "\\'", "'\n'", "' '
 NAMES = ["canary", "CANARY", "Canary", '"canary"', "`canary`", "[canary]", "'canary'", "public.canary", "main.canary", "d.canary", "canary *", "only canary", "only (canary)", "(canary)", "((canary))", "public . canary", '"public"."canary"', ".canary", "d . canary", "`d`.`canary`", "cаnary", "canary\u200b", '"can""ary"', "U&\"can\\0061ry\"", "u&\"c!0061nary\" uescape '!'", "temp.canary", "canary partition (p0)", "canary c", "lateral canary", "canary tablesample system (100)", "canary indexed by x", "canary not indexed", "canary as of timestamp now()", "canary for system_time all", "canary use index ()", "dual, canary", "t, canary", "t join canary", "t natural join canary", "t straight_join canary", "t cross join canary", "(t, canary)", "{oj t left outer join canary on 1}", "t left join (canary) on true", "low_priority canary"]
 
 
+# What stands between `select` and what is selected for MySQL and MariaDB, and names without their first part.
+MODIFIERS = ["high_priority", "straight_join", "sql_no_cache", "sql_cache", "sql_calc_found_rows", "sql_small_result", "sql_big_result", "sql_buffer_result", "distinctrow", "distinct", "all", "high_priority straight_join", "distinct sql_no_cache", "all high_priority"]
+LEADING_DOTS = [".canary", ". canary", "\n.canary", "/**/.canary", ".`canary`", "(.canary)", ".canary c", "t, .canary", "t join .canary", "t straight_join .canary", "(t, .canary)", ".canary.secret", "t natural join .canary"]
+
+
 class Maker:
     """Makes the calls of one conversation with a server of a dialect."""
 
@@ -188,6 +193,19 @@ class Maker:
             f"select * from t where not exists (table {name})", f"vacuum into '/tmp/x'", f"attach ':memory:' as m; select * from main.{name}", f"select * from t as of {name}",
         ]))
 
+    def modified(self):
+        """A query whose words before or around the canary's name are a name for some."""
+        name = self.pick(LEADING_DOTS) if self.chance(0.6) else self.canary()
+        words = self.pick(MODIFIERS) if self.chance(0.8) else ""
+        what = self.pick(["*", "secret", "canary.*", "id, secret", "-id, secret", "(secret)", "'a', secret", "secret as from_", "canary.secret", "max(secret)", ".canary.secret", "* ,1"])
+        use = f"select {words} {what} from {name}"
+        return self.spaced(self.pick([
+            use, use, f"{use} limit 1", f"select 1, 'a' union all select {words} id, secret from {name}", f"select * from ({use}) x", f"select (select {words} max(secret) from {name})",
+            f"select * from t where b in (select {words} secret from {name})", f"insert into t select {words} id, secret from {name}", f"with w as ({use}) select * from w",
+            f"delete from {name}", f"update {name} set secret = 'x'", f"insert into {name} values (4, 'x')", f"truncate {name}", f"drop table {name}", f"desc {name}", f"explain {use}", f"table {name}",
+            f"select {words} {what} from t, {name}", f"select {words} {what} from{name}", f"select t.a from t where exists ({use})",
+        ]))
+
     def indirect(self):
         """A query that runs text, reads files, or calls what does."""
         text = self.pick(["select * from canary", "drop table canary", "delete from canary", "update canary set id = 9"])
@@ -223,7 +241,7 @@ class Maker:
 
     def mutated(self):
         """An ordinary use of the canary with one byte changed, gone or added."""
-        query = self.pick([self.structure, self.hidden, self.indirect])()
+        query = self.pick([self.structure, self.hidden, self.indirect, self.modified])()
         for _ in range(self.random.randrange(1, 4)):
             at = self.random.randrange(len(query) + 1)
             change = self.random.randrange(3)
@@ -240,8 +258,10 @@ class Maker:
         kind = self.random.random()
         if kind < 0.60:
             return [self.hidden()]
-        if kind < 0.72:
+        if kind < 0.66:
             return [self.structure()]
+        if kind < 0.72:
+            return [self.modified()]
         if kind < 0.82:
             return [self.mutated()]
         if kind < 0.90:

@@ -163,6 +163,10 @@ const fn stricter(name: &'static str, holds: fn(&Seen<'_>) -> bool) -> Class {
 
 const CLASSES: &[Class] = &[
     stricter(
+        "names that some readers take for others are malformed",
+        |seen| seen.ours.stage == Stage::Malformed && json::has_odd_names(seen.arguments),
+    ),
+    stricter(
         "every stage is judged, not only the first that objects",
         |seen| seen.contract == "pinning" && seen.ours.stage != Stage::Pinning,
     ),
@@ -441,12 +445,13 @@ const DECISIONS: &str = "
     4  does not compile: B0304 a regular expression that does not compile
     1  laxer: a verb inside another word is no verb
     9  laxer: lists are judged per element by constraints
- 2162  same
+ 2161  same
    20  same verdict: `null` and `true` are asked about, not `None` and `True`
     4  same verdict: a verb inside another word is no verb
     1  same verdict: destination-shaped arguments are sinks, declared or not
     1  same verdict: keys that differ in case are one to some readers
     2  same verdict: lists are judged per element by constraints
+    1  same verdict: names that some readers take for others are malformed
    16  same verdict: object keys are destinations
     1  same verdict: objects are no values for a constraint
     3  same verdict: trusted destinations are compared byte for byte

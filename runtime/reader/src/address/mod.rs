@@ -5,10 +5,12 @@
 //! can be read in two ways, the answer is [`Malformed`], or every reading.
 
 mod destinations;
+mod numeric;
 mod shapes;
 mod tokens;
 
 pub use destinations::{destinations, is_destination_shaped};
+pub use numeric::{host_in_ipv4, numeric};
 pub use shapes::{is_address, without_tag};
 pub use tokens::{Token, TokenKind, token_stands_at, tokens};
 

@@ -98,6 +98,9 @@ impl Scratch {
         text: Text<'_>,
         start: usize,
     ) -> Result<(), Malformed> {
+        if is_read_otherwise(text) {
+            return Err(MalformedKind::AmbiguousKey.at(start - 1));
+        }
         let key = Key {
             hash: text.signature(),
             start: start as u32,
@@ -135,6 +138,13 @@ impl Scratch {
             None => Ok(()),
         }
     }
+}
+
+/// Whether some reader takes the key for another name, whatever that is: one in C ends it at
+/// U+0000, and in JavaScript `__proto__` lends its members to the object around it.
+fn is_read_otherwise(text: Text<'_>) -> bool {
+    // U+0000 stands in no text but as an escape.
+    text.eq_str("__proto__") || (text.is_escaped() && text.chars().any(|c| c == '\0'))
 }
 
 /// Where the earliest repetition among `keys` starts, whatever the hash seed.

@@ -26,7 +26,8 @@ pub enum MalformedKind {
     InvalidUtf8,
     /// Two keys of one object are equal once their escapes are resolved.
     DuplicateKey,
-    /// A key that some parsers take for a known one, because they ignore case.
+    /// A key that some parsers take for another one: they ignore case, end it at U+0000, or
+    /// give `__proto__` a meaning.
     AmbiguousKey,
     /// A `\u` escape names half of a surrogate pair.
     LoneSurrogate,
@@ -76,7 +77,7 @@ impl MalformedKind {
             Self::ByteOrderMark => "byte order mark",
             Self::InvalidUtf8 => "invalid UTF-8",
             Self::DuplicateKey => "duplicate key",
-            Self::AmbiguousKey => "key that differs from a known one only in case",
+            Self::AmbiguousKey => "key that some readers take for another",
             Self::LoneSurrogate => "lone surrogate",
             Self::ControlCharacter => "unescaped control character",
             Self::BadEscape => "unknown escape",

@@ -4,6 +4,7 @@
 
 use super::text::Text;
 use super::{Event, Limits, Malformed, MalformedKind, Reader, Scratch};
+use unicode_normalization::UnicodeNormalization;
 
 /// Reads one JSON object strictly and returns the raw bytes of the members that
 /// `names` asks for, in the order of `names`; `None` where one is absent.
@@ -126,9 +127,15 @@ fn named<'a, 's, const N: usize>(
     Ok(found)
 }
 
-/// Whether a parser that ignores case could read `key` as `name`.
+/// Whether a parser that ignores case, or to which composed and decomposed letters are the
+/// same, could read `key` as `name`.
 pub fn folds_to(key: Text<'_>, name: &str) -> bool {
-    key.chars().map(fold).eq(name.chars().map(fold))
+    if !key.is_escaped() && key.raw().is_ascii() && name.is_ascii() {
+        return key.raw().eq_ignore_ascii_case(name);
+    }
+    // In Swift texts are equal if their canonical forms are.
+    let folded = key.chars().map(fold).nfd();
+    folded.eq(name.chars().map(fold).nfd())
 }
 
 /// The letter that `c` is in lower case, seen through upper case: one for all that some
@@ -192,6 +199,8 @@ mod tests {
             ("ẞ", "ß"),
             ("ı", "I"),
             ("İ", "i"),
+            ("e\u{301}t\u{e9}", "ÉTE\u{301}"),
+            ("\u{212a}ey", "KEY"),
         ] {
             assert!(folds_to(Text::new(key, false), name), "{key} {name}");
             assert!(folds_to(Text::new(name, false), key), "{name} {key}");
@@ -229,6 +238,28 @@ mod tests {
                 "{key}"
             );
         }
+        // These are no names at all, wherever they stand.
+        for key in [
+            "method\\u0000",
+            "\\u0000",
+            "x\\u0000y",
+            "__proto__",
+            "\\u005f_proto__",
+        ] {
+            let text = format!("{{\"{key}\":2}}");
+            assert_eq!(
+                find(&text, ["method"]),
+                Err(MalformedKind::AmbiguousKey.at(1)),
+                "{key}"
+            );
+            let nested = format!("{{\"a\":[{{\"{key}\":2}}]}}");
+            assert_eq!(
+                find(&nested, ["method"]),
+                Err(MalformedKind::AmbiguousKey.at(7)),
+                "{key}"
+            );
+        }
+        assert_eq!(find(r#"{"x":"\u0000","proto":1}"#, ["y"]), Ok([None]));
         // Two names may differ in case only, and nested keys are not looked at.
         assert_eq!(
             find(r#"{"A":1,"a":2}"#, ["a", "A"]),

@@ -135,8 +135,9 @@ impl<'q> Cutter<'q> {
                 self.number()?;
             }
             b'a'..=b'z' | b'A'..=b'Z' | b'_' => self.word()?,
-            b'(' | b')' | b',' | b';' | b'.' | b'+' | b'*' | b'/' | b'<' | b'>' | b'=' | b'~'
-            | b'!' | b'%' | b'^' | b'&' | b'|' | b'?' | b']' | b'-' => self.sign(byte)?,
+            b'.' => self.dot()?,
+            b'(' | b')' | b',' | b';' | b'+' | b'*' | b'/' | b'<' | b'>' | b'=' | b'~' | b'!'
+            | b'%' | b'^' | b'&' | b'|' | b'?' | b']' | b'-' => self.sign(byte)?,
             // Control bytes, back-slash, braces, and letters beyond ASCII: some of these
             // are spaces, letters or escapes, each for other servers.
             _ => return Err(Unreadable),
@@ -258,6 +259,18 @@ impl<'q> Cutter<'q> {
             return Err(Unreadable);
         }
         self.sign(b'[')
+    }
+
+    /// The dot between the parts of a name. To MySQL one that touches no name begins a
+    /// name, that of a table of the current database, and what stands before it may be a
+    /// keyword: `from .t`. Others take the keyword for the first part.
+    fn dot(&mut self) -> Result<(), Unreadable> {
+        let touches =
+            is_name_byte(self.before()) || matches!(self.before(), b'"' | b'`' | b']' | b')');
+        if self.dialect.may_be_mysql() && !touches {
+            return Err(Unreadable);
+        }
+        self.sign(b'.')
     }
 
     /// `#`: a comment for MySQL, part of operators for PostgreSQL.

@@ -8,8 +8,8 @@ use super::lexemes::{Kind, Lexeme};
 use super::{Dialect, Unreadable};
 
 /// The first words of statements whose effect is in their text. Not here, among others:
-/// `execute`, `prepare`, `do`, `call`, `declare`, `load`, `handler`, `delimiter`.
-const VERBS: &[&str] = &[
+/// [`UNREAD_VERBS`].
+pub const VERBS: &[&str] = &[
     "alter",
     "analyze",
     "attach",
@@ -56,6 +56,51 @@ const VERBS: &[&str] = &[
     "vacuum",
     "values",
     "with",
+];
+
+/// The first words of known statements whose effect is not in their text: a query with one
+/// has no view. For messages only: what is in neither list has none either.
+pub const UNREAD_VERBS: &[&str] = &[
+    "abort",
+    "backup",
+    "binlog",
+    "bulk",
+    "call",
+    "change",
+    "checkpoint",
+    "close",
+    "cluster",
+    "dbcc",
+    "deallocate",
+    "declare",
+    "delimiter",
+    "deny",
+    "do",
+    "exec",
+    "execute",
+    "export",
+    "fetch",
+    "flush",
+    "handler",
+    "help",
+    "import",
+    "install",
+    "kill",
+    "load",
+    "move",
+    "prepare",
+    "print",
+    "purge",
+    "reassign",
+    "repair",
+    "restore",
+    "security",
+    "shutdown",
+    "stop",
+    "uninstall",
+    "upsert",
+    "waitfor",
+    "xa",
 ];
 
 /// What may be created: nothing that holds a program or runs one later.
@@ -249,6 +294,20 @@ const MODIFIERS: &[&str] = &[
     "sql_small_result",
 ];
 
+/// Words that MySQL and MariaDB know between `select` and what is selected. To others they
+/// are columns, and what follows is an operand or an alias: `select high_priority * from t`.
+const SELECT_MODIFIERS: &[&str] = &[
+    "distinctrow",
+    "high_priority",
+    "sql_big_result",
+    "sql_buffer_result",
+    "sql_cache",
+    "sql_calc_found_rows",
+    "sql_no_cache",
+    "sql_small_result",
+    "straight_join",
+];
+
 /// Refuses a query with a statement that cannot be read. Hands back how many statements
 /// there are.
 pub(super) fn readable(all: &[Lexeme<'_>], dialect: Dialect) -> Result<usize, Unreadable> {
@@ -286,6 +345,9 @@ fn one(statement: &[Lexeme<'_>], dialect: Dialect) -> Result<(), Unreadable> {
     };
     known(verb.kind == Kind::Word && listed(VERBS, verb.text))?;
     modifiers(statement)?;
+    if dialect == Dialect::Generic {
+        select_modifiers(statement)?;
+    }
     let next = |skipped: &[&str]| {
         let word = rest
             .iter()
@@ -331,6 +393,20 @@ fn modifiers(statement: &[Lexeme<'_>]) -> Result<(), Unreadable> {
             || before.is_sign(b'(');
         let lateral = lexeme.is("lateral") || (lexeme.is("ignore") && before.is("insert"));
         if leads && lexeme.kind == Kind::Word && listed(MODIFIERS, lexeme.text) && !lateral {
+            return Err(Unreadable);
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a query that selects what is a column in one dialect and a modifier in another.
+fn select_modifiers(statement: &[Lexeme<'_>]) -> Result<(), Unreadable> {
+    let pairs = statement.iter().zip(statement.get(1..).unwrap_or_default());
+    for (before, lexeme) in pairs {
+        let leads = ["select", "all", "distinct"]
+            .iter()
+            .any(|word| before.is(word));
+        if leads && lexeme.kind == Kind::Word && listed(SELECT_MODIFIERS, lexeme.text) {
             return Err(Unreadable);
         }
     }

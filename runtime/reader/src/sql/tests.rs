@@ -137,6 +137,21 @@ fn what_servers_cut_up_differently_has_no_view() {
         "select \"İ\" from t",
         "select :a(b)",
         "select [a",
+        // To MySQL `.t` is a table of the current database.
+        "select high_priority * from .t",
+        "select * from .t",
+        "select * from a join .t",
+        "select * from a, .t",
+        "select * from (.t)",
+        "select * from /**/.t",
+        "select a from\n.t",
+        "select a . b from c",
+        "select 1 in .t",
+        "delete from .t",
+        "update .t set a = 1",
+        "insert into .t values (1)",
+        "truncate .t",
+        "select *.t",
     ] {
         assert_eq!(verbs_of(query, Generic), Err(Unreadable), "{query:?}");
     }
@@ -264,6 +279,39 @@ fn what_runs_text_or_changes_readings_has_no_view() {
                 "{dialect:?} {query:?}"
             );
         }
+    }
+}
+
+#[test]
+fn words_between_select_and_what_is_selected_have_no_view_without_a_dialect() {
+    for word in [
+        "distinctrow",
+        "high_priority",
+        "sql_big_result",
+        "sql_buffer_result",
+        "sql_cache",
+        "SQL_CALC_FOUND_ROWS",
+        "sql_no_cache",
+        "sql_small_result",
+        "straight_join",
+    ] {
+        for query in [
+            format!("select {word} * from t"),
+            format!("select {word} a from t"),
+            format!("select {word} -a from t"),
+            format!("select distinct {word} a from t"),
+            format!("select all {word} a from t"),
+            format!("select 1 union select {word} a from t"),
+            format!("select * from a where b in (select {word} (c) from t)"),
+        ] {
+            assert_eq!(tables_of(&query, Generic), Err(Unreadable), "{query:?}");
+            if let Ok(tables) = tables_of(&query, Mysql) {
+                assert!(tables.ends_with('t'), "{query:?} {tables}");
+            }
+        }
+        // As a name that nothing can take for a modifier it stays one.
+        let query = format!("select a.{word} from t as a");
+        assert!(tables_of(&query, Generic).is_ok(), "{query:?}");
     }
 }
 

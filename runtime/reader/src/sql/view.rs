@@ -156,6 +156,10 @@ impl Found {
                 next += 1;
             }
             let Some(name) = at(Some(next)).filter(|name| names && name.is_name()) else {
+                // `into @x` and `into :x` are variables.
+                if names && !lexeme.is("into") {
+                    return false;
+                }
                 continue;
             };
             let query = ["select", "with", "values", "table", "unnest", "rows"];

@@ -39,6 +39,17 @@ impl Tree {
         }
     }
 
+    /// Whether a member has a name that some readers take for another.
+    fn has_odd_names(&self) -> bool {
+        match self {
+            Self::Array(items) => items.iter().any(Self::has_odd_names),
+            Self::Object(members) => members.iter().any(|(key, value)| {
+                key.contains('\0') || key == "__proto__" || value.has_odd_names()
+            }),
+            _ => false,
+        }
+    }
+
     fn depth(&self) -> usize {
         match self {
             Self::Array(items) => 1 + items.iter().map(Self::depth).max().unwrap_or(0),
@@ -170,10 +181,12 @@ pub fn check(bytes: &[u8]) {
             assert_eq!(a, b, "{}", shown());
             assert!(!b.has_duplicates(), "duplicate accepted: {}", shown());
             assert!(b.depth() <= MAX_DEPTH, "depth accepted: {}", shown());
+            assert!(!b.has_odd_names(), "odd name accepted: {}", shown());
         }
         (Err(kind), Ok(tree)) => match kind {
             MalformedKind::DuplicateKey => assert!(tree.has_duplicates(), "{}", shown()),
             MalformedKind::TooDeep => assert!(tree.depth() > MAX_DEPTH, "{}", shown()),
+            MalformedKind::AmbiguousKey => assert!(tree.has_odd_names(), "{}", shown()),
             _ => panic!("refused as {kind:?}: {}", shown()),
         },
         // serde_json refuses what an f64 cannot hold; the reader keeps the text.

@@ -352,16 +352,24 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             ..
         } = &mut *self.scratch;
         let text: &str = match (source, form) {
-            (Source::View, _) => view,
+            (Source::View | Source::OtherView, _) => view,
             (Source::Form, 0) if self.forms.plain_is_raw => raw,
             (Source::Form, 0) => plain,
             (Source::Form, 1) => canonical,
             (Source::Form, _) => skeleton,
         };
-        let kind = if source == Source::View {
-            Kind::String
-        } else {
-            self.forms.kind
+        let kind = match source {
+            Source::View | Source::OtherView => Kind::String,
+            Source::Form => self.forms.kind,
+        };
+        let bits = match source {
+            Source::OtherView => RESTRICTIVE_ONLY,
+            Source::Form if kind != Kind::String => RESTRICTIVE_ONLY,
+            Source::Form | Source::View => 1 << form,
+        };
+        let literal_bits = match source {
+            Source::OtherView => RESTRICTIVE_ONLY,
+            Source::Form | Source::View => 1 << form,
         };
         let mut mark = |test: u32, bits: u8| {
             if let Some(outcome) = outcome.get_mut(test as usize) {
@@ -373,11 +381,6 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         };
         if kind != Kind::Null {
             // Text tests see numbers and bools only in a restrictive reading.
-            let bits = if kind == Kind::String {
-                1 << form
-            } else {
-                RESTRICTIVE_ONLY
-            };
             for matcher in slice(self.tables.matchers, &dimension.matchers)? {
                 let tests = slice(self.tables.lists, &matcher.tests)?;
                 let automaton = matcher.automaton.get();
@@ -396,7 +399,15 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         }
         if dimension.literals.get() != NONE {
             let set = at(self.tables.literal_sets, dimension.literals.get())?;
-            literal_tests(self.tables, set, kind, text, 1 << form, number, &mut mark)?;
+            literal_tests(
+                self.tables,
+                set,
+                kind,
+                text,
+                literal_bits,
+                number,
+                &mut mark,
+            )?;
         }
         Ok(())
     }
@@ -496,6 +507,8 @@ enum Source {
     Form,
     /// The computed view.
     View,
+    /// Another reading of the view, which only a restrictive rule goes by.
+    OtherView,
 }
 
 /// An answer that may be missing.

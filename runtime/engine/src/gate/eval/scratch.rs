@@ -14,6 +14,7 @@ pub(in crate::gate) struct EvalScratch {
     pub canonical: String,
     pub skeleton: String,
     pub view: String,
+    pub other_view: String,
     pub number: String,
     /// By test: the forms that satisfied it.
     pub outcome: Vec<u8>,
@@ -48,6 +49,7 @@ impl EvalScratch {
             canonical: String::with_capacity(4096),
             skeleton: String::with_capacity(4096),
             view: String::with_capacity(1024),
+            other_view: String::with_capacity(64),
             number: String::with_capacity(256),
             outcome: vec![0; tables.tests.len()],
             touched: Vec::with_capacity(tables.tests.len()),

@@ -72,15 +72,17 @@ impl Evaluator<'_, '_> {
                 1 => &scratch.canonical,
                 _ => &scratch.skeleton,
             };
+            // A permissive rule takes the text as it stands, spaces included.
+            let stands = if form == 0 { &scratch.raw } else { text };
             for pair in 0..count {
                 let prefix = self.tables.listed_text(start + 1 + 2 * pair)?;
-                if path::within(text, prefix) {
+                if path::within(stands, prefix) {
                     bits |= if self.forms.kind == Kind::String {
                         1 << form
                     } else {
                         RESTRICTIVE_ONLY
                     };
-                } else if path::may_be_within(text, prefix) {
+                } else if path::may_be_within(stands, prefix) || path::may_be_within(text, prefix) {
                     bits |= RESTRICTIVE_ONLY;
                 }
             }

@@ -50,6 +50,14 @@ impl Evaluator<'_, '_> {
             }
             mask |= 1 << form;
             self.text_tests(dimension, form, Source::View)?;
+            // Another spelling of an IPv4 host counts as that host, too.
+            let EvalScratch {
+                view, other_view, ..
+            } = &mut *self.scratch;
+            if address::host_in_ipv4(view, other_view) {
+                std::mem::swap(view, other_view);
+                self.text_tests(dimension, form, Source::OtherView)?;
+            }
         }
         if readable {
             self.finish(dimension, mask, true, through)
