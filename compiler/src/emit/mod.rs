@@ -11,8 +11,8 @@ use crate::build::Automata;
 use crate::lower::{CompileError, Lowered};
 use crate::policy::{Policy, Pos, Transport};
 use bouncer_plan::format::{
-    self, Header, HeuristicWord, META_HAS_RULES, META_HEURISTICS, META_HIDE_DENIED, Meta, NONE,
-    PathEdge, PathNode, Range, Section, SectionEntry, ServerEntry, WordKind,
+    self, Header, HeuristicWord, META_BUILT_IN, META_HAS_RULES, META_HEURISTICS, META_HIDE_DENIED,
+    Meta, NONE, PathEdge, PathNode, Range, Section, SectionEntry, ServerEntry, WordKind,
 };
 use bouncer_plan::{Effect, Verdict};
 use bouncer_plan::{digest_of, edge_slot};
@@ -219,6 +219,9 @@ fn meta(writer: &mut Writer, policy: &Policy, lowered: &Lowered) -> Meta {
     }
     if policy.heuristics.is_some() {
         flags |= META_HEURISTICS;
+    }
+    if policy.built_in {
+        flags |= META_BUILT_IN;
     }
     if policy.hide_denied {
         flags |= META_HIDE_DENIED;

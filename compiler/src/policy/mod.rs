@@ -52,6 +52,8 @@ pub struct Policy {
     /// The ordered rules; `None` when the policy has no `rules` and no `defaults`
     /// section, and so no opinion at that stage.
     pub rules: Option<RuleSet>,
+    /// Nobody wrote the rules: they come with the program.
+    pub built_in: bool,
     /// What holds for calls by what they do, where nobody decides otherwise.
     pub effects: EffectDefaults,
     /// Patterns for tools that no contract names; `None` when switched off.

@@ -15,6 +15,9 @@ use crate::read::{self, File, ReadFiles};
 use bouncer_plan::Verdict;
 use std::collections::HashMap;
 
+/// What the names of policies begin with that come with the program.
+const BUILT_IN: &str = "built-in:";
+
 /// What [`load`](crate::load) gives.
 #[derive(Clone, Debug)]
 pub struct Loaded {
@@ -51,6 +54,10 @@ pub(crate) fn resolve(read: ReadFiles, written: Written) -> Result<Loaded, Diagn
         files: sources.files().iter().map(|f| f.name.clone()).collect(),
         contracts,
         replaced,
+        built_in: sources
+            .files()
+            .first()
+            .is_some_and(|file| file.name.starts_with(BUILT_IN)),
         effects: options::effects(&files, &mut sink),
         rules: rules(&mut files, &sources, &mut sink),
         heuristics,

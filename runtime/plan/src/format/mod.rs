@@ -293,6 +293,9 @@ pub const META_HAS_RULES: u32 = 1;
 pub const META_HEURISTICS: u32 = 2;
 /// [`Meta::flags`]: tools of which every call is denied are not shown.
 pub const META_HIDE_DENIED: u32 = 4;
+/// [`Meta::flags`]: nobody wrote the rules, they come with the program. They do not silence
+/// the defaults for effects.
+pub const META_BUILT_IN: u32 = 8;
 
 record! {
     /// A node of the path trie.
