@@ -21,6 +21,7 @@
 mod assertion;
 mod ast;
 mod display;
+mod doubts;
 mod items;
 mod limits;
 mod literal;
@@ -36,6 +37,7 @@ pub use assertion::parse_assertion;
 pub use ast::{
     Comparison, Expr, Op, OpKind, Regex, Span, Subject, SubjectKind, Test, Value, ValueKind,
 };
+pub(crate) use doubts::{doubts, member};
 pub use items::list_item;
 pub use limits::{MAX_DEPTH, MAX_TESTS, MAX_TEXT};
 pub use parser::parse_expr;

@@ -15,7 +15,7 @@ use crate::policy::Quantifier;
 
 #[derive(pest_derive::Parser)]
 #[grammar = "../../grammar/condition.pest"]
-struct Grammar;
+pub(super) struct Grammar;
 
 /// Parses the text of one `when:` without resolving it.
 ///

@@ -129,6 +129,12 @@ codes! {
     ODD_PATH = "B0408" warning;
     /// A test that is always true.
     ALWAYS_TRUE = "B0409" warning;
+    /// A pattern or contract that no tool can be meant by.
+    NO_SUCH_TOOL = "B0410" warning;
+    /// A value that nothing can have.
+    NO_SUCH_VALUE = "B0411" warning;
+    /// A habit of another language that means something else here.
+    OTHER_LANGUAGE = "B0412" warning;
 
     /// One tool in two files.
     TOOL_TWICE = "B0501";
@@ -203,4 +209,6 @@ codes! {
     BAD_SUPPRESSION = "B0826";
     /// A pattern that only looks at the start of a query.
     START_ONLY = "B0827" warning;
+    /// A rule that lets a command or query through by how it starts.
+    ALLOW_BY_START = "B0828" warning;
 }

@@ -402,6 +402,36 @@ pub(super) const PAGES: &[Page] = &[
         ],
     ),
     page(
+        Code::NO_SUCH_TOOL,
+        "no tool can be meant",
+        [
+            "The servers, contracts and packs of the policy show that no tool has such a name.",
+            "The rule or the contract does nothing. Rules match `<server>__<tool>`; a bare name is that of a tool whose server is not known.",
+            "version: 1\nservers:\n  files: {command: npx, args: [server]}\nrules:\n  - {tool: \"delete_file\", action: deny}\n",
+            "Write the server's name in front, or `*__` for any server.",
+        ],
+    ),
+    page(
+        Code::NO_SUCH_VALUE,
+        "a value that nothing has",
+        [
+            "What is compared has its values from a closed set, and this is not one of them: verbs of SQL, hosts, URLs.",
+            "The test never holds, so the rule does nothing, or the destination is never trusted.",
+            "version: 1\nrules:\n  - {tool: \"*__query\", when: \"any sql(args.sql).verb in [drop, turncate]\", action: deny}\n",
+            "Write one of the values that there are.",
+        ],
+    ),
+    page(
+        Code::OTHER_LANGUAGE,
+        "a habit of another language",
+        [
+            "`.length` names a member of an object here, and `yes` is a text.",
+            "No argument is likely to have such a member or such a value, so the test never holds.",
+            "version: 1\nrules:\n  - {tool: \"*__send\", when: \"args.to.length > 3\", action: deny}\n",
+            "Write `.count`, `true` or `false`. Where the member or the text is meant, write `[\"length\"]` or `\"yes\"`.",
+        ],
+    ),
+    page(
         Code::TOOL_TWICE,
         "one tool in two files",
         [
@@ -749,6 +779,16 @@ pub(super) const PAGES: &[Page] = &[
             "Most servers run every statement of a query: `select 1; drop table users` drops the table.",
             "version: 1\npacks: []\nrules:\n  - {tool: \"pg__query\", when: 'args.query matches /(?i)^\\s*drop\\b/', action: deny}\n",
             "Write `any sql(args.query).verb in [drop]`, which reads every statement, or leave the `^` out.",
+        ],
+    ),
+    page(
+        Code::ALLOW_BY_START,
+        "let through by how it starts",
+        [
+            "An `allow` rule or an `arg_patterns` looks at a part of a command or a query, and lets through what follows it.",
+            "A shell and a database go on behind a `;`: the rule allows any command.",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"sh__run\", when: \"args.command matches /^(ls|git)( .*)?$/\", action: allow}\n",
+            "List whole commands with `in`. For a query compare `all sql(…).verb`; for a shell let `bouncer hook` cut the command up, and compare `args.program` of `agent__shell`.",
         ],
     ),
 ];

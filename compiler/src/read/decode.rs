@@ -5,7 +5,7 @@
 use super::dialect::Dialect;
 use super::node::{Meaning, Node, Value};
 use super::suggest::nearest;
-use crate::diagnostic::{Code, Diagnostic, Sink, SourceMap, Span, quote};
+use crate::diagnostic::{Code, Diagnostic, Severity, Sink, SourceMap, Span, quote};
 use crate::policy::{Pos, Scalar};
 
 /// What reading one file needs at hand.
@@ -156,6 +156,21 @@ impl Cx<'_> {
                 .suggest(node.span, format!("\"{}\"", scalar.text)),
         );
         None
+    }
+
+    /// Warns about a plain value that YAML 1.1 and 1.2 read differently, and says how.
+    pub(crate) fn two_readings(&mut self, node: &Node, what: &str) {
+        let Value::Scalar(scalar) = &node.value else {
+            return;
+        };
+        let Some(other) = scalar.in_yaml_1_1() else {
+            return;
+        };
+        let message = format!("{what} is {} here, YAML 1.1 reads {other}", node.describe());
+        let mut diagnostic = Diagnostic::new(Code::AMBIGUOUS_PLAIN, node.span, message)
+            .help("quote it if you mean the text; else write it so that all read the same");
+        diagnostic.severity = Severity::Warning;
+        self.report(diagnostic);
     }
 
     /// `true` or `false`.
@@ -465,6 +480,7 @@ impl Cx<'_> {
             );
             return None;
         };
+        self.two_readings(node, what);
         match scalar.meaning() {
             Meaning::Null => Some(Scalar::Null),
             Meaning::Bool(value) => Some(Scalar::Bool(value)),

@@ -214,6 +214,7 @@ fn raw_item(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<Raw> {
                 None => Raw::List(name.to_owned()),
             });
         }
+        cx.two_readings(node, &format!("an item of {what}"));
         return pattern(cx, node, text).map(Raw::Item);
     }
     let what = format!("an item of {what}");

@@ -48,8 +48,28 @@ fn test(cx: &Cx<'_>, path: &Path, op: Op, negated: bool, span: Span) -> Cond {
     }
 }
 
+/// Warns about `to.length` and its like.
+fn habit(cx: &mut Cx<'_>, name: &str, span: Span) {
+    let rest = name.strip_prefix("args.").unwrap_or(name);
+    let Some((_, last)) = rest.rsplit_once('.') else {
+        return;
+    };
+    let Some(help) = crate::condition::member(last) else {
+        return;
+    };
+    let message = format!("`.{last}` is the member `{last}` of an argument that is an object");
+    let help = match cx.dialect {
+        Dialect::Native => {
+            format!("in `when:`, {help}; if the argument has such a member, write `[\"{last}\"]`")
+        }
+        Dialect::Rules | Dialect::Contracts => format!("in a native policy, {help}"),
+    };
+    cx.report(Diagnostic::new(Code::OTHER_LANGUAGE, span, message).help(help));
+}
+
 /// The path that a key of `match:` names.
 fn argument(cx: &mut Cx<'_>, name: &str, span: Span) -> Option<Path> {
+    habit(cx, name, span);
     if cx.dialect == Dialect::Native {
         let what = "this key of `match`";
         return match path::argument(name) {
@@ -236,6 +256,7 @@ fn number(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<String> {
     if let Value::Scalar(scalar) = &node.value
         && let Meaning::Number(number) = scalar.meaning()
     {
+        cx.two_readings(node, what);
         return Some(number.into_owned());
     }
     cx.wrong(node, what, "a number", "write a number, without quotes");

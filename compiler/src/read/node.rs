@@ -93,6 +93,40 @@ impl Scalar {
             || digits.len() > 1 && digits.starts_with('0') && all("0123456789");
         number_like.then_some("a different number")
     }
+
+    /// What YAML 1.1 reads where YAML 1.2 reads something else.
+    pub(crate) fn in_yaml_1_1(&self) -> Option<String> {
+        let kind = self.differs_in_yaml_1_1()?;
+        if kind == "a bool" {
+            let yes = matches!(self.text.to_ascii_lowercase().as_str(), "yes" | "on");
+            return Some(format!("the bool `{yes}`"));
+        }
+        let plain = self.text.replace('_', "");
+        let (sign, digits) = match plain.strip_prefix('-') {
+            Some(rest) => ("-", rest),
+            None => ("", plain.strip_prefix('+').unwrap_or(&plain)),
+        };
+        let whole = |digits: &str, radix| u128::from_str_radix(digits, radix).ok();
+        let number = if digits.contains(':') {
+            digits.split(':').try_fold(0_u128, |sum, part| {
+                sum.checked_mul(60)?.checked_add(whole(part, 10)?)
+            })
+        } else if let Some(bits) = digits.strip_prefix("0b") {
+            whole(bits, 2)
+        } else if let Some(hex) = digits.strip_prefix("0x") {
+            whole(hex, 16)
+        } else if digits.starts_with("0o") {
+            return Some(format!("the text `{}`", self.text));
+        } else if digits.len() > 1 && digits.starts_with('0') && !digits.contains('.') {
+            whole(digits, 8)
+        } else {
+            return Some(format!("the number `{sign}{digits}`"));
+        };
+        Some(number.map_or_else(
+            || kind.to_owned(),
+            |number| format!("the number `{sign}{number}`"),
+        ))
+    }
 }
 
 /// The JSON spelling of a plain scalar that is a number in YAML 1.2's core schema.
@@ -244,6 +278,18 @@ mod tests {
     fn yaml_1_1_surprises_are_known() {
         for text in ["yes", "Off", "1:30", "1_000", "010", "0b1", "-1:0.5"] {
             assert!(plain(text).differs_in_yaml_1_1().is_some(), "{text}");
+        }
+        for (text, other) in [
+            ("yes", "the bool `true`"),
+            ("Off", "the bool `false`"),
+            ("0755", "the number `493`"),
+            ("1_000", "the number `1000`"),
+            ("-1:30", "the number `-90`"),
+            ("0b101", "the number `5`"),
+            ("0o17", "the text `0o17`"),
+            ("089", "a different number"),
+        ] {
+            assert_eq!(plain(text).in_yaml_1_1().as_deref(), Some(other), "{text}");
         }
         for text in ["true", "10", "0", "1.5", "a:b", "0x10", "2026-01-01", "::1"] {
             assert!(plain(text).differs_in_yaml_1_1().is_none(), "{text}");

@@ -272,7 +272,14 @@ pub(super) fn parsed<T>(
         parse(text, &context)
     };
     match parsed {
-        Ok(parsed) => Some(parsed),
+        Ok(parsed) => {
+            for doubt in condition::doubts(text) {
+                let place = patterns::within(cx, span, text, doubt.start, doubt.end);
+                let diagnostic = Diagnostic::new(Code::OTHER_LANGUAGE, place, doubt.message);
+                cx.report(diagnostic.help(doubt.help.unwrap_or_default()));
+            }
+            Some(parsed)
+        }
         Err(errors) => {
             for error in errors {
                 let place = patterns::within(cx, span, text, error.start, error.end);

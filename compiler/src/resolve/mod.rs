@@ -3,6 +3,7 @@
 //!
 //! Knows nothing of YAML syntax or of the plan.
 
+mod doubts;
 mod layers;
 mod options;
 #[cfg(test)]
@@ -62,6 +63,9 @@ pub(crate) fn resolve(read: ReadFiles, written: Written) -> Result<Loaded, Diagn
         lists: files.into_iter().rev().flat_map(|f| f.lists).collect(),
     };
     let failed = sink.errors() > 0;
+    if !failed {
+        doubts::check(&policy, &sources, &mut sink);
+    }
     let diagnostics = sink.finish(sources);
     if failed {
         return Err(diagnostics);

@@ -199,19 +199,24 @@ impl Comparison<'_> {
             pattern: *shown != context.tool.tool,
         };
         let unmodelled = differ(self.old.policy, self.new.policy, &context.tool, known);
-        if self.is_same(&sides) && beyond.is_none() && !unmodelled {
+        if self.is_same(&sides) && beyond.is_none() && unmodelled.is_none() {
             return out;
         }
+        let mut hint = false;
         let [tighter, looser] = [true, false].map(|tighter| {
             if self.rules_out(context, known, &sides, tighter) {
                 return Answer::Empty;
             }
             let played = self.budgets(context, &sides, tighter);
-            let found =
+            let mut found =
                 played.map_or_else(|| self.direction(context, &sides, tighter), Answer::Found);
+            if found == Answer::Empty && !known.listed && self.hint_matters() {
+                found = self.under_hint(context, &sides, tighter);
+                hint |= found != Answer::Empty;
+            }
             match found {
                 // Where they differ in what is not searched, nothing found proves nothing.
-                Answer::Empty if unmodelled => Answer::Unknown,
+                Answer::Empty if unmodelled.is_some() => Answer::Unknown,
                 found => found,
             }
         });
@@ -238,8 +243,10 @@ impl Comparison<'_> {
                 format!("the automaton of the pattern `{pattern}` is too large to reason about")
             } else if !beyond.why.is_empty() {
                 beyond.why.to_owned()
-            } else if unmodelled {
-                "budgets over time, whom a gate of all arguments trusts, and what only a tool's definition tells are not compared".to_owned()
+            } else if let Some(why) = unmodelled {
+                why.to_owned()
+            } else if hint {
+                "a tool that calls itself destructive may be judged otherwise, and only its definition says whether it does".to_owned()
             } else {
                 "values in disguise or several lists at once were not ruled out".to_owned()
             });
@@ -354,6 +361,36 @@ impl Comparison<'_> {
             at_least_as_strict(theory, &after, &before, globs)
         } else {
             at_least_as_strict(theory, &before, &after, globs)
+        }
+    }
+
+    /// Whether a policy's defaults depend on what a tool says of itself.
+    fn hint_matters(&self) -> bool {
+        [self.old.policy, self.new.policy].iter().any(|policy| {
+            let set = policy.rules.as_ref();
+            set.is_some_and(|set| set.on_destructive_hint.action != set.on_unknown.action)
+        })
+    }
+
+    /// The same direction for a tool that calls itself destructive. There is none to show
+    /// it with: what is found is not known, what is not found is not there.
+    fn under_hint(
+        &mut self,
+        context: &Context,
+        sides: &[Side; 2],
+        tighter: bool,
+    ) -> Answer<Change> {
+        let under = |model: &Model<'_>, side: &Side| Side {
+            terms: side.terms.clone(),
+            fallback: RuleSet::unmatched(model.policy.rules.as_ref(), true),
+            applicable: side.applicable.clone(),
+            budget: side.budget,
+        };
+        let [old, new] = sides;
+        let sides = [under(&self.old, old), under(&self.new, new)];
+        match self.direction(context, &sides, tighter) {
+            Answer::Empty => Answer::Empty,
+            Answer::Found(_) | Answer::Unknown => Answer::Unknown,
         }
     }
 

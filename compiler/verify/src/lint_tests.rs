@@ -216,7 +216,7 @@ fn queries_with_more_than_one_statement() {
         "match: {sql: {regex: '(?i)^drop'}}",
     ] {
         assert_eq!(rule("deny", bad), ["B0827"], "{bad}");
-        assert_eq!(rule("allow", bad), [""; 0], "{bad}");
+        assert_eq!(rule("allow", bad), ["B0828"], "{bad}");
     }
     for good in [
         r"when: 'args.query matches /(?i)\b(drop|truncate)\b/'",
@@ -576,6 +576,33 @@ fn readers_without_labels() {
         &tools,
     );
     assert_eq!(brief(&found), [("B0812", 1), ("B0812", 4)]);
+}
+
+#[test]
+fn what_lets_commands_through_by_their_start() {
+    let rule = |action: &str, condition: &str| smells_of_rule(action, condition);
+    for bad in [
+        r"when: 'args.command matches /^(ls|git)( .*)?$/'",
+        "when: 'args.cmd starts_with \"git \"'",
+        "match: {command: {contains: 'git status'}}",
+        r"when: 'args.sql matches /^select .* from t/'",
+    ] {
+        let codes = rule("allow", bad);
+        assert!(codes.contains(&"B0828"), "{bad}: {codes:?}");
+        let codes = rule("deny", bad);
+        assert!(!codes.contains(&"B0828"), "{bad}: {codes:?}");
+    }
+    for good in [
+        r"when: 'args.command matches /^(ls|git status)$/'",
+        r"when: 'args.command matches /^git [a-z -]+$/'",
+        "when: 'args.command in [ls, \"git status\"]'",
+        r"when: 'args.title matches /^git /'",
+        r"when: 'args.command matches /^git / and not args.command matches /[^a-z -]/'",
+        r"when: 'args.sql matches /^select / and all sql(args.sql).verb == select'",
+    ] {
+        let codes = rule("allow", good);
+        assert!(!codes.contains(&"B0828"), "{good}: {codes:?}");
+    }
 }
 
 #[test]

@@ -43,6 +43,10 @@ pub(super) fn at_least_as_strict(
 }
 
 fn contracts(old: &View<'_, '_>, new: &View<'_, '_>) -> bool {
+    // What is forgotten may have been trusted or not.
+    if old.model.policy.provenance_limit != new.model.policy.provenance_limit {
+        return false;
+    }
     let heuristics = |policy: &Policy| policy.heuristics.clone();
     match (old.contract, new.contract) {
         (None, None) => heuristics(old.model.policy) == heuristics(new.model.policy),
@@ -102,7 +106,14 @@ fn contract(old: &Contract, new: &Contract) -> bool {
             .iter()
             .any(|other| other.count <= rate.count && other.window_ms >= rate.window_ms)
     });
+    let within = |contract: &Contract| {
+        let dispatch = contract.dispatches.as_ref();
+        dispatch.map(|dispatch| (dispatch.tool.clone(), dispatch.arguments.clone()))
+    };
+    // A call within the call is one more that has to pass.
+    let looks_within = old.dispatches.is_none() || within(old) == within(new);
     same_gate
+        && looks_within
         && trusted
         && confined
         && patterns

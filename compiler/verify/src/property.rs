@@ -15,7 +15,7 @@ use super::stages::{Bound, Terms, ways};
 use super::theory::{Answer, Level, Theory};
 use super::unmodelled::{self, Known};
 use super::ways::{Part, Scope, along};
-use super::{Example, Kind, Place};
+use super::{Example, Kind, Place, Severity};
 use bouncer_compiler::diagnostic::Code;
 use bouncer_compiler::policy::{Assertion, Pos, Property, RuleSet};
 use bouncer_plan::Verdict;
@@ -71,6 +71,10 @@ impl Analysis<'_> {
                 "correct the tool's pattern or the condition",
                 None,
             );
+            // Who asserts something wants it proved: of nothing everything holds.
+            if let Some(finding) = self.findings.last_mut() {
+                finding.severity = Severity::Error;
+            }
             return false;
         }
         let mut unknown = false;
@@ -267,6 +271,8 @@ impl Analysis<'_> {
         unmodelled::is_ambiguous(policy, tool, known)
             || at_least
                 && (unmodelled::is_guessed(policy, tool, known)
+                    // What a call holds is judged too, and the stricter verdict counts.
+                    || unmodelled::dispatches(policy, tool)
                     // An object without leaves satisfies no constraint.
                     || terms.is_constrained()
                     || counts && unmodelled::is_budgeted(policy, tool))

@@ -35,6 +35,10 @@ pub fn run(
         }
     }
     for warning in loaded.warnings.list() {
+        // A lock knows better than names which tools there are.
+        if warning.code == Code::NO_SUCH_TOOL && !tools.is_empty() {
+            continue;
+        }
         let Some(finding) = of_warning(warning, sources) else {
             continue;
         };
@@ -68,7 +72,12 @@ fn sort(findings: &mut Vec<Finding>) {
 fn of_warning(warning: &Diagnostic, sources: &diagnostic::SourceMap) -> Option<Finding> {
     let kind = match warning.code {
         Code::PROTECTION_DROPPED => return None,
-        Code::ALWAYS_TRUE | Code::HALF_CONFINEMENT | Code::SINKS_WITHOUT_GATE => Kind::Vacuous,
+        Code::ALWAYS_TRUE
+        | Code::HALF_CONFINEMENT
+        | Code::SINKS_WITHOUT_GATE
+        | Code::NO_SUCH_VALUE
+        | Code::OTHER_LANGUAGE => Kind::Vacuous,
+        Code::NO_SUCH_TOOL => Kind::Coverage,
         _ => Kind::PatternSmell,
     };
     Some(Finding {

@@ -5,6 +5,7 @@
 //! stands: a match in an `allow` rule does, and so does one under `not` in a `deny` rule.
 
 mod blocks;
+mod starts;
 mod texts;
 
 use super::probe::{self, Host, Probe, Sample};
@@ -160,7 +161,7 @@ impl Smells<'_> {
         // Only a pattern that is about hosts, paths or queries is worth an automaton.
         let worth = samples.iter().any(|sample| {
             !probe::hosts(sample).is_empty() || is_path(sample) || has_keyword(sample).is_some()
-        });
+        }) || starts::reader(spot).is_some();
         if !worth {
             return;
         }
@@ -205,6 +206,9 @@ impl Smells<'_> {
             {
                 start_only(spot, matcher, written, sample, word, out);
                 letter_case(spot, matcher, written, sample, word, "SQL", out);
+            }
+            if let Some(reader) = starts::reader(spot) {
+                self.starts(spot, reader, matcher, written, sample, out);
             }
             if spot.lets && spot.view == View::Value && is_path(sample) {
                 self.climbs(spot, matcher, written, sample, out);

@@ -1,7 +1,7 @@
 //! What the search for calls leaves out: where that could decide, an answer of "there is
 //! no such call" is no proof.
 //!
-//! Calls over time, results and their labels, links behind paths, tools of which only the
+//! Calls over time, calls within calls, results and their labels, memory that is full, links behind paths, tools of which only the
 //! name is known, objects without leaves. What is found stands: the gate judged it.
 
 use super::names::{Glob, Tool};
@@ -85,23 +85,64 @@ pub(super) fn is_budgeted(policy: &Policy, tool: &Tool) -> bool {
     }
 }
 
-/// Whether two policies differ about a tool in what no search compares.
-pub(super) fn differ(old: &Policy, new: &Policy, tool: &Tool, known: Known) -> bool {
+/// What two policies say differently of a tool that no search compares, in words. Whoever
+/// adds to the language what the search does not know adds it here.
+pub(super) fn differ(
+    old: &Policy,
+    new: &Policy,
+    tool: &Tool,
+    known: Known,
+) -> Option<&'static str> {
     let (before, after) = (contract_of(old, tool), contract_of(new, tool));
-    if before.is_none() && after.is_none() && old.heuristics != new.heuristics {
-        return true;
-    }
-    let rules = |policy: &Policy| {
+    let of_hint = |policy: &Policy| {
         let set = policy.rules.as_ref();
         set.map_or(Verdict::Allow, |set| set.on_destructive_hint.action)
     };
-    if !known.listed && rules(old) != rules(new) {
-        return true;
-    }
-    if is_ambiguous(old, tool, known) || is_ambiguous(new, tool, known) {
-        return true;
-    }
-    budget(before) != budget(after) || open_gate(before) != open_gate(after)
+    let differences = [
+        (
+            before.is_none() && after.is_none() && old.heuristics != new.heuristics,
+            "what is guessed from a tool's name and schema is not compared",
+        ),
+        (
+            !known.listed && of_hint(old) != of_hint(new),
+            "the defaults for tools that call themselves destructive differ, and only a tool's own definition says whether it does",
+        ),
+        (
+            is_ambiguous(old, tool, known) || is_ambiguous(new, tool, known),
+            "its name can be read as that of several servers' tools",
+        ),
+        (
+            dispatch(before) != dispatch(after),
+            "one of the policies judges the calls within its calls, and these are not looked at here",
+        ),
+        (
+            old.provenance_limit != new.provenance_limit,
+            "one of the policies forgets sooner what was read, and what is forgotten is not compared",
+        ),
+        (
+            budget(before) != budget(after),
+            "budgets over time are not compared",
+        ),
+        (
+            open_gate(before) != open_gate(after),
+            "whom a gate of all arguments trusts is not compared",
+        ),
+    ];
+    differences
+        .into_iter()
+        .find(|(differs, _)| *differs)
+        .map(|(_, why)| why)
+}
+
+/// Which arguments hold a call within a call.
+fn dispatch(contract: Option<&Contract>) -> Option<(&str, &str)> {
+    let dispatch = contract?.dispatches.as_ref()?;
+    Some((&dispatch.tool, &dispatch.arguments))
+}
+
+/// Whether calls of the tool hold others, whose verdict may be stricter.
+pub(super) fn dispatches(policy: &Policy, tool: &Tool) -> bool {
+    dispatch(contract_of(policy, tool)).is_some()
 }
 
 /// What a contract says of calls over time.

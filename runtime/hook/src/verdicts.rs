@@ -713,3 +713,44 @@ fn reading_takes_time_that_grows_with_the_text() {
         assert!(start.elapsed().as_secs() < 5, "{piece}");
     }
 }
+
+/// A `deny` stays one, whatever cannot be read beside it.
+#[test]
+fn what_was_read_is_judged_beside_what_was_not() {
+    let gate = gate_of(
+        "version: 1\nrules:\n  - {tool: \"agent__shell\", when: 'any args.command matches /\\bgit push\\b/', action: deny}\ndefaults: {onUnknown: allow}\n",
+    );
+    let many: String = (0..400).map(|number| format!("echo {number}; ")).collect();
+    let mut lost = Vec::new();
+    for beside in [
+        "# note (x)\n",
+        "echo $((x+1)); ",
+        "case $x in (a) ls;; *) pwd;; esac; ",
+        "f() { select x in a; do :; done; }; f; ",
+        "echo {a,{b,c}}..{1..9999999}; ",
+        "echo ${x@P}; ",
+        "echo $[1]; ",
+        "a=([1]=b c); ",
+        "coproc x; ",
+        "echo `a \\`b\\``; ",
+        "ls *(e:x:); ",
+        "cu\\\nrl x; ",
+        "echo \u{1b}; ",
+        "python3 -c x; ",
+        &many,
+    ] {
+        for text in [
+            format!("{beside}git push origin main"),
+            format!("git push origin main; {beside}"),
+            format!(
+                "git push origin main && ls {}",
+                beside.trim_end_matches("; ")
+            ),
+        ] {
+            if command(&gate, &text) != Deny {
+                lost.push(text);
+            }
+        }
+    }
+    assert!(lost.is_empty(), "{lost:#?}");
+}

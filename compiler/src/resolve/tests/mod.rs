@@ -1,5 +1,6 @@
 //! Whole policies through the front end.
 
+mod doubts;
 mod hostile;
 mod layers;
 mod messages;

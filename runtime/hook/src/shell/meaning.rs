@@ -3,16 +3,19 @@
 
 use super::builds::{build, github};
 use super::command::Command;
+use super::dialect::Dialect;
 use super::git::git;
 use super::options::{Style, parse};
 use super::reach::{files, guess, hosts, is_stream, machines, paths, values};
 use super::reader::{self, Unread};
-use super::runs::{Runs, Shell, assignment, interpreter, is_wrapper, setting, shell, wrapped};
+use super::runs::{Runs, Shell, interpreter, is_wrapper, setting, shell, wrapped};
 use super::scripts::{awk, condition, printf, sed, tar};
 use super::table::{self, Operands, SYSTEM};
-use super::{Simple, Word, assignable};
+use super::variables::Variables;
+use super::{Simple, Word, assignable, assignment};
+use std::collections::HashSet;
 
-/// Commands in one script, at most.
+/// A script with more commands is asked about, though all of them are judged.
 const MAX_COMMANDS: usize = 200;
 
 /// What was read of a script.
@@ -24,6 +27,8 @@ pub struct Script {
     pub unread: Option<String>,
     /// Part of it is only known when it runs.
     pub dynamic: bool,
+    /// The functions that it defines.
+    functions: HashSet<String>,
 }
 
 /// Where a list of words stands.
@@ -33,6 +38,8 @@ struct Place<'w> {
     input: Option<&'w Word>,
     /// Words that are not seen here are added to it.
     fed: bool,
+    /// A program stands in front that starts programs only.
+    wrapped: bool,
     depth: usize,
 }
 
@@ -55,41 +62,79 @@ fn known_as(text: &str) -> &str {
         .unwrap_or(text)
 }
 
+/// Whether a pattern can stand for hidden files.
+fn hidden(text: &str) -> bool {
+    text.split('/')
+        .any(|part| part.starts_with('.') && part.contains(['*', '?', '[']))
+}
+
 impl Script {
+    /// Adds what each shell reads in a text.
     fn add(&mut self, text: &str, depth: usize) -> Result<(), Unread> {
         // What comes behind what cannot be read may still be worth a denial.
         let mut unread = None;
-        for simple in reader::commands(text, depth)? {
-            if let Err(why) = self.simple(&simple, depth) {
-                unread.get_or_insert(why);
+        let mut seen = HashSet::new();
+        for dialect in Dialect::ALL {
+            let read = reader::commands(text, depth, dialect);
+            unread = unread.or(read.unread);
+            self.functions.extend(read.functions);
+            let variables = Variables::of(&read.commands);
+            for simple in &read.commands {
+                for simple in variables.filled(simple) {
+                    if !seen.insert(simple.clone()) {
+                        continue;
+                    }
+                    if let Err(why) = self.simple(&simple, &variables, depth) {
+                        unread.get_or_insert(why);
+                    }
+                }
             }
-            if self.commands.len() > MAX_COMMANDS {
-                return Err("it has very many commands".to_owned());
-            }
+        }
+        if seen.len() > MAX_COMMANDS {
+            unread.get_or_insert("it has very many commands".to_owned());
         }
         unread.map_or(Ok(()), Err)
     }
 
-    fn simple(&mut self, simple: &Simple, depth: usize) -> Result<(), Unread> {
+    fn simple(
+        &mut self,
+        simple: &Simple,
+        variables: &Variables,
+        depth: usize,
+    ) -> Result<(), Unread> {
         let mut base = Command {
             piped: simple.piped,
             ..Command::default()
         };
+        let mut unread = None;
         let all = simple.words.iter().chain(&simple.input);
         for word in all.chain(simple.redirects.iter().map(|redirect| &redirect.target)) {
             self.dynamic |= word.dynamic;
             // Bash works out what stands between brackets, and runs what it finds there.
             if word.code {
-                return Err("a word holds a command between brackets".to_owned());
+                unread.get_or_insert("a word holds a command between brackets".to_owned());
             }
-            if word.hidden {
-                return Err("a pattern may stand for hidden files".to_owned());
+            if word.pattern && hidden(&word.text) {
+                unread.get_or_insert("a pattern may stand for hidden files".to_owned());
             }
+            if let Some(name) = word
+                .worked_out
+                .iter()
+                .find(|name| !variables.is_number(name))
+            {
+                unread.get_or_insert(format!("it works out what stands in `{name}`"));
+            }
+        }
+        if let Err(why) = condition(&simple.words, variables) {
+            unread.get_or_insert(why);
         }
         for redirect in &simple.redirects {
             let target = &redirect.target;
             if target.dynamic || target.pattern {
-                return Err("where it reads or writes is put together when it runs".to_owned());
+                unread.get_or_insert(
+                    "where it reads or writes is put together when it runs".to_owned(),
+                );
+                continue;
             }
             let mut parts = target
                 .text
@@ -115,10 +160,11 @@ impl Script {
         let words = simple.words.get(count..).unwrap_or_default();
         let place = Place {
             input: simple.input.as_ref(),
-            fed: false,
             depth,
+            ..Place::default()
         };
-        self.command(base, words, place)
+        let done = self.command(base, words, place);
+        unread.map_or(done, Err)
     }
 
     /// Adds what a list of words starts.
@@ -136,7 +182,7 @@ impl Script {
             self.commands.push(base);
             return Ok(());
         };
-        let bracket = matches!(program.text.as_str(), "[" | "[[");
+        let bracket = matches!(program.text.as_str(), "[" | "[[" | "((");
         if program.dynamic
             || ((program.pattern || program.open) && !bracket)
             || program.text.starts_with('~')
@@ -177,7 +223,16 @@ impl Script {
         base.words = words.iter().map(|word| word.text.clone()).collect();
         self.dynamic |= place.fed;
         base.dynamic = place.fed || args.iter().any(|word| word.dynamic);
+        let function = self.functions.contains(&name) && !place.wrapped;
         let Some(row) = table::program(&name) else {
+            if function {
+                // Its body is judged by itself; what it does with its words is not seen.
+                base.known = true;
+                base.reads.extend(args.iter().map(|word| word.text.clone()));
+                guess(&mut base, args);
+                self.commands.push(base);
+                return Ok(());
+            }
             if place.fed {
                 return Err(format!("`{name}` is handed what another command prints"));
             }
@@ -315,7 +370,6 @@ impl Script {
                 }
             }
             "printf" => printf(args)?,
-            "test" | "[" | "[[" => condition(&name, args)?,
             "cd" | "pushd" => {
                 let to = args
                     .iter()
@@ -407,6 +461,7 @@ impl Script {
         let inside = Place {
             fed: place.fed || feeds,
             input: place.input.filter(|_| !feeds),
+            wrapped: true,
             depth: place.depth + 1,
         };
         self.command(inner, rest, inside)
@@ -496,6 +551,7 @@ impl Script {
                     };
                     let inside = Place {
                         fed: true,
+                        wrapped: true,
                         depth: depth + 1,
                         input: None,
                     };

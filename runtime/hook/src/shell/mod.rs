@@ -6,6 +6,7 @@
 
 mod builds;
 mod command;
+mod dialect;
 mod git;
 mod meaning;
 mod options;
@@ -16,6 +17,7 @@ mod scripts;
 mod table;
 #[cfg(test)]
 mod tests;
+mod variables;
 
 pub use command::Command;
 pub use meaning::read;
@@ -24,7 +26,7 @@ pub use meaning::read;
 pub const TOP: &str = "$(git rev-parse --show-toplevel)";
 
 /// A word of a command.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Word {
     /// The word without its quotes; expansions stand there as written.
     pub text: String,
@@ -32,8 +34,6 @@ pub struct Word {
     pub dynamic: bool,
     /// It has an unquoted pattern, which stands for files.
     pub pattern: bool,
-    /// The pattern can stand for files whose names begin with a full stop.
-    pub hidden: bool,
     /// It may turn out to be several words, or an option.
     pub open: bool,
     /// It may turn out to be several words.
@@ -42,10 +42,32 @@ pub struct Word {
     pub braces: bool,
     /// It holds a command between brackets, which arithmetic would run.
     pub code: bool,
+    /// More of it is only known when the command runs than variables by themselves.
+    pub opaque: bool,
+    /// The variables that stand in it by themselves.
+    pub variables: Vec<Variable>,
+    /// Variables whose values the shell works out as numbers, and commands that stand
+    /// among these.
+    pub worked_out: Vec<String>,
+}
+
+/// A variable in a word.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Where it begins in the word's text.
+    pub start: usize,
+    /// Where it ends there.
+    pub end: usize,
+    /// It has certainly been set by then.
+    pub set: bool,
+    /// It stands in quotes.
+    pub quoted: bool,
 }
 
 /// A file that a command opens by redirection.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Redirect {
     /// It is written, not read.
     pub write: bool,
@@ -54,7 +76,7 @@ pub struct Redirect {
 }
 
 /// One simple command: words and redirections.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Simple {
     /// Its words; assignments first.
     pub words: Vec<Word>,
@@ -64,6 +86,8 @@ pub struct Simple {
     pub input: Option<Word>,
     /// It reads what another command prints.
     pub piped: bool,
+    /// It is the list of a `for`: a variable takes these values in turn.
+    pub looped: bool,
 }
 
 /// Whether a variable can have this name.
@@ -74,4 +98,11 @@ fn assignable(name: &str) -> bool {
         .next()
         .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && chars.all(plain)
+}
+
+/// The variable that a word assigns to, and the value.
+fn assignment(word: &Word) -> Option<(&str, &str)> {
+    let (name, value) = word.text.split_once('=')?;
+    let name = name.strip_suffix('+').unwrap_or(name);
+    assignable(name).then_some((name, value))
 }

@@ -1,75 +1,142 @@
-//! The lexer: operators, lists, redirections, here documents. What is not in a small and
-//! plainly understood part of the shell's language is unread.
+//! The lexer: operators, lists, compound commands. What is not in a plainly understood part
+//! of the shell's language is unread; what stands before and behind it is read all the same.
 
+mod arithmetic;
+mod braces;
+mod compound;
+mod expansions;
+mod redirections;
 mod words;
 
-use super::{Redirect, Simple, Word, assignable};
-use words::{braces, plain_end};
+use super::dialect::Dialect;
+use super::{Simple, Word};
+use braces::braces;
+use redirections::Pending;
+use std::collections::HashSet;
 
-/// Longer scripts are not read.
-const MAX_BYTES: usize = 64 * 1024;
+/// Of longer scripts only the beginning is read.
+const MAX_BYTES: usize = 512 * 1024;
 /// Deeper nesting is not read.
 const MAX_DEPTH: usize = 16;
 
 /// Why a script cannot be read.
 pub type Unread = String;
 
-/// The simple commands of a script, those of substitutions included.
-pub fn commands(text: &str, depth: usize) -> Result<Vec<Simple>, Unread> {
-    if text.len() > MAX_BYTES {
-        return Err("it is very long".to_owned());
+/// What was read of a script.
+#[derive(Debug, Default)]
+pub struct Read {
+    /// The simple commands, those of substitutions included.
+    pub commands: Vec<Simple>,
+    /// The functions that it defines.
+    pub functions: Vec<String>,
+    /// Why part of it could not be read, if so.
+    pub unread: Option<Unread>,
+}
+
+/// Reads a script as one shell does.
+pub fn commands(text: &str, depth: usize, dialect: Dialect) -> Read {
+    let mut reader = Reader::new(text, depth, dialect);
+    if depth > MAX_DEPTH {
+        reader.note("it nests very deep".to_owned());
+        return reader.done();
     }
-    let mut reader = Reader::new(text, depth)?;
-    reader.list(None)?;
+    reader.list(End::Text);
     if !reader.pending.is_empty() {
-        return Err("a here document has no end".to_owned());
+        reader.note("a here document has no end".to_owned());
     }
-    Ok(reader.done())
+    reader.done()
 }
 
-pub(super) struct Reader {
-    pub(super) chars: Vec<char>,
-    pub(super) at: usize,
-    pub(super) depth: usize,
-    /// For each `{`, `if`, `while` … that is open: whether a pipe leads into it.
-    open: Vec<bool>,
+/// Where a list of commands ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// With the text.
+    Text,
+    /// At the closing parenthesis.
+    Parenthesis,
+    /// At `;;` or `esac`.
+    Case,
+}
+
+/// A `{`, `if`, `while`, `for`, `case` or parenthesis that is open.
+#[derive(Default)]
+struct Open {
+    /// A pipe leads into it.
+    fed: bool,
+    /// The variable that is set inside only.
+    variable: Option<String>,
+}
+
+struct Reader {
+    chars: Vec<char>,
+    at: usize,
+    depth: usize,
+    dialect: Dialect,
+    open: Vec<Open>,
     /// Commands, each with the number of the here document that it reads.
-    pub(super) commands: Vec<(Simple, Option<usize>)>,
+    commands: Vec<(Simple, Option<usize>)>,
+    functions: Vec<String>,
     /// Here documents whose text comes after the next line break.
-    pub(super) pending: Vec<Pending>,
+    pending: Vec<Pending>,
     documents: Vec<Word>,
-}
-
-pub(super) struct Pending {
-    end: String,
-    tabs: bool,
-    expands: bool,
-    number: usize,
+    /// Variables that are certainly set by now.
+    set: HashSet<String>,
+    /// Those of them that are only set if what stands before `&&` went well.
+    chained: Vec<String>,
+    /// The operator before this command: `&`, `|` for two of them.
+    joined: Option<char>,
+    /// How many substitutions with parentheses are open.
+    substitutions: usize,
+    /// What follows is a function's body: what leads into it is not known.
+    body: bool,
+    /// `(`, `)` and `|` are letters: it is a pattern to compare with.
+    loose: bool,
+    unread: Option<Unread>,
+    /// How many commands stood before this line, outside of all compound commands.
+    line: usize,
+    /// The shell finds a mistake in the grammar here, and runs nothing from here on.
+    refused: bool,
 }
 
 impl Reader {
-    pub(super) fn new(text: &str, depth: usize) -> Result<Self, Unread> {
-        if depth > MAX_DEPTH {
-            return Err("it nests very deep".to_owned());
+    fn new(text: &str, depth: usize, dialect: Dialect) -> Self {
+        let mut reader = Self {
+            chars: Vec::new(),
+            at: 0,
+            depth,
+            dialect,
+            open: Vec::new(),
+            commands: Vec::new(),
+            functions: Vec::new(),
+            pending: Vec::new(),
+            documents: Vec::new(),
+            set: HashSet::new(),
+            chained: Vec::new(),
+            joined: None,
+            substitutions: 0,
+            body: false,
+            loose: false,
+            unread: None,
+            line: 0,
+            refused: false,
+        };
+        let mut text = text;
+        if text.len() > MAX_BYTES {
+            reader.note("it is very long".to_owned());
+            let cut = (0..=MAX_BYTES).rev().find(|at| text.is_char_boundary(*at));
+            text = text.get(..cut.unwrap_or_default()).unwrap_or_default();
         }
         if text
             .chars()
             .any(|c| c.is_control() && !matches!(c, '\n' | '\t'))
         {
-            return Err("it holds control characters".to_owned());
+            reader.note("it holds control characters".to_owned());
         }
-        Ok(Self {
-            chars: text.chars().collect(),
-            at: 0,
-            depth,
-            open: Vec::new(),
-            commands: Vec::new(),
-            pending: Vec::new(),
-            documents: Vec::new(),
-        })
+        reader.chars = text.chars().collect();
+        reader
     }
 
-    pub(super) fn done(self) -> Vec<Simple> {
+    fn done(self) -> Read {
         let documents = self.documents;
         let with_input = |(mut command, number): (Simple, Option<usize>)| {
             if let Some(number) = number {
@@ -77,32 +144,73 @@ impl Reader {
             }
             command
         };
-        self.commands.into_iter().map(with_input).collect()
+        Read {
+            commands: self.commands.into_iter().map(with_input).collect(),
+            functions: self.functions,
+            unread: self.unread,
+        }
     }
 
-    pub(super) fn peek(&self) -> Option<char> {
+    /// Remembers that something cannot be read.
+    fn note(&mut self, why: Unread) {
+        if !self.refused {
+            self.unread.get_or_insert(why);
+        }
+    }
+
+    /// The shell stops here with a mistake in the grammar: nothing of this line runs, and
+    /// nothing behind it.
+    fn refuse(&mut self) -> Unread {
+        self.refused = true;
+        self.commands.truncate(self.line);
+        self.at = self.chars.len();
+        self.pending.clear();
+        "the shell does not take it".to_owned()
+    }
+
+    fn peek(&self) -> Option<char> {
         self.chars.get(self.at).copied()
     }
 
-    pub(super) fn after(&self, distance: usize) -> Option<char> {
+    fn after(&self, distance: usize) -> Option<char> {
         self.chars.get(self.at + distance).copied()
     }
 
-    pub(super) fn next(&mut self) -> Option<char> {
+    fn next(&mut self) -> Option<char> {
         let c = self.peek();
         self.at += usize::from(c.is_some());
         c
     }
 
-    fn eat(&mut self, wanted: &str) -> bool {
-        let found = wanted
+    fn sees(&self, wanted: &str) -> bool {
+        wanted
             .chars()
             .enumerate()
-            .all(|(distance, c)| self.after(distance) == Some(c));
+            .all(|(distance, c)| self.after(distance) == Some(c))
+    }
+
+    fn eat(&mut self, wanted: &str) -> bool {
+        let found = self.sees(wanted);
         if found {
             self.at += wanted.chars().count();
         }
         found
+    }
+
+    /// Whether a word of the shell's own stands here by itself.
+    fn at_keyword(&self, word: &str) -> bool {
+        let behind = self.after(word.len());
+        self.sees(word)
+            && matches!(
+                behind,
+                None | Some(' ' | '\t' | '\n' | ';' | '&' | '|' | ')' | '<' | '>')
+            )
+    }
+
+    /// What was written since `start`.
+    fn since(&self, start: usize) -> String {
+        let chars = self.chars.get(start..self.at).unwrap_or_default();
+        chars.iter().collect()
     }
 
     /// Blanks, and line breaks that are taken back. Those are only read between blanks:
@@ -123,70 +231,171 @@ impl Reader {
         }
     }
 
-    /// Commands up to the end, or to the parenthesis that closes them.
-    pub(super) fn list(&mut self, end: Option<char>) -> Result<(), Unread> {
-        let outer = self.open.len();
-        let mut piped = false;
+    /// Blanks, line breaks and comments.
+    fn space(&mut self) -> Result<(), Unread> {
         loop {
             self.blanks()?;
-            let Some(c) = self.peek() else {
-                return match end {
-                    None => Ok(()),
-                    Some(_) => Err("a parenthesis is not closed".to_owned()),
-                };
-            };
-            match c {
-                '\n' => {
+            match self.peek() {
+                Some('\n') => {
                     self.at += 1;
                     self.here_documents()?;
-                    // A pipe goes on in the next line.
-                    continue;
                 }
-                ')' if end == Some(')') => {
-                    self.at += 1;
-                    self.open.truncate(outer);
-                    return Ok(());
-                }
-                ')' => return Err("a parenthesis was never opened".to_owned()),
-                '(' if self.after(1) == Some('(') => {
-                    return Err("it has an arithmetic command".to_owned());
-                }
-                '(' => {
-                    self.at += 1;
-                    let depth = self.deeper()?;
-                    self.open.push(piped || self.fed());
-                    self.list(Some(')'))?;
-                    self.open.pop();
-                    self.depth = depth;
-                }
-                '#' => self.comment()?,
-                '|' => {
-                    self.at += 1;
-                    piped = self.peek() != Some('|');
-                    if !piped || self.peek() == Some('&') {
-                        self.at += 1;
-                    }
-                    continue;
-                }
-                ';' => {
-                    self.at += 1;
-                    if matches!(self.peek(), Some(';' | '&')) {
-                        return Err("it has a `case`".to_owned());
-                    }
-                }
-                '&' if !self.is_redirect() => self.at += 1,
-                _ => self.simple(piped)?,
+                Some('#') => self.comment(),
+                _ => return Ok(()),
             }
-            piped = false;
         }
+    }
+
+    /// Commands up to the end. What cannot be read is skipped up to where the next command
+    /// may begin.
+    fn list(&mut self, end: End) {
+        let outer = self.open.len();
+        let mut piped = false;
+        while !self.refused {
+            let before = self.at;
+            match self.step(end, &mut piped) {
+                Ok(false) => {}
+                Ok(true) => break,
+                Err(why) => {
+                    self.note(why);
+                    self.skip(before);
+                    piped = false;
+                }
+            }
+        }
+        self.open.truncate(outer);
+    }
+
+    /// Goes to where the next command may begin.
+    fn skip(&mut self, before: usize) {
+        self.loose = false;
+        while self
+            .peek()
+            .is_some_and(|c| !matches!(c, '\n' | ';' | '&' | '|' | ')'))
+        {
+            self.at += 1;
+        }
+        if self.at == before {
+            self.at += 1;
+        }
+    }
+
+    /// One operator, or one command. Whether the list ends with it.
+    fn step(&mut self, end: End, piped: &mut bool) -> Result<bool, Unread> {
+        self.blanks()?;
+        let Some(c) = self.peek() else {
+            if end != End::Text {
+                self.note("something is not closed".to_owned());
+            }
+            return Ok(true);
+        };
+        match c {
+            '\n' => {
+                self.at += 1;
+                // A pipe goes on in the next line, and so does `&&`.
+                if self.joined.is_none() {
+                    self.join(None);
+                }
+                self.here_documents()?;
+                if self.open.is_empty() && self.substitutions == 0 && self.joined.is_none() {
+                    self.line = self.commands.len();
+                }
+                return Ok(false);
+            }
+            ')' if end == End::Parenthesis => {
+                self.at += 1;
+                return Ok(true);
+            }
+            ')' => {
+                self.at += 1;
+                return Err("a parenthesis was never opened".to_owned());
+            }
+            '(' if self.after(1) == Some('(') && self.dialect.is_rich() => {
+                if !self.arithmetic_command(*piped)? {
+                    self.subshell(*piped)?;
+                }
+            }
+            '(' => self.subshell(*piped)?,
+            '#' => self.comment(),
+            '|' => {
+                self.at += 1;
+                *piped = self.peek() != Some('|');
+                if !*piped {
+                    self.join(Some('|'));
+                }
+                if !*piped || self.peek() == Some('&') {
+                    self.at += 1;
+                }
+                return Ok(false);
+            }
+            '&' if self.after(1) == Some('&') => {
+                self.at += 2;
+                self.join(Some('&'));
+            }
+            ';' if matches!(self.after(1), Some(';' | '&' | '|')) => {
+                if end != End::Case {
+                    self.at += 2;
+                    return Err("it has a `case` that was never begun".to_owned());
+                }
+                self.at += 2;
+                self.eat("&");
+                return Ok(true);
+            }
+            ';' => {
+                self.at += 1;
+                self.join(None);
+            }
+            '&' if !self.is_redirect() => {
+                self.at += 1;
+                self.join(None);
+            }
+            _ if end == End::Case && self.at_keyword("esac") => return Ok(true),
+            _ => self.simple(*piped)?,
+        }
+        *piped = false;
+        Ok(false)
+    }
+
+    /// Remembers the operator that stands between two commands.
+    fn join(&mut self, operator: Option<char>) {
+        self.joined = operator;
+        if operator != Some('&') {
+            for name in self.chained.drain(..) {
+                self.set.remove(&name);
+            }
+        }
+    }
+
+    fn subshell(&mut self, piped: bool) -> Result<(), Unread> {
+        self.at += 1;
+        let depth = self.deeper()?;
+        let fed = piped || self.fed() || std::mem::take(&mut self.body);
+        self.opened(fed);
+        self.list(End::Parenthesis);
+        self.open.pop();
+        self.depth = depth;
+        Ok(())
     }
 
     /// Whether a pipe leads into what is open here.
     fn fed(&self) -> bool {
-        self.open.last().copied().unwrap_or_default()
+        self.open.last().is_some_and(|open| open.fed)
     }
 
-    pub(super) fn deeper(&mut self) -> Result<usize, Unread> {
+    fn opened(&mut self, fed: bool) {
+        self.open.push(Open {
+            fed,
+            variable: None,
+        });
+    }
+
+    fn closed(&mut self) {
+        if let Some(variable) = self.open.pop().and_then(|open| open.variable) {
+            self.set.remove(&variable);
+        }
+    }
+
+    fn deeper(&mut self) -> Result<usize, Unread> {
         let depth = self.depth;
         if depth >= MAX_DEPTH {
             return Err("it nests very deep".to_owned());
@@ -195,28 +404,11 @@ impl Reader {
         Ok(depth)
     }
 
-    /// Not every shell takes `#` as a comment everywhere: what could be a command in it
-    /// is not overlooked.
-    fn comment(&mut self) -> Result<(), Unread> {
-        while let Some(c) = self.peek().filter(|c| *c != '\n') {
-            if matches!(c, ';' | '|' | '&' | '$' | '`' | '(' | ')' | '<' | '>') {
-                return Err(format!("a comment holds `{c}`"));
-            }
+    /// Agents run commands by `sh -c` and the like, where every shell takes `#` for a
+    /// comment.
+    fn comment(&mut self) {
+        while self.peek().is_some_and(|c| c != '\n') {
             self.at += 1;
-        }
-        Ok(())
-    }
-
-    /// Whether a redirection begins here, with its number or without.
-    fn is_redirect(&self) -> bool {
-        let mut distance = 0;
-        while self.after(distance).is_some_and(|c| c.is_ascii_digit()) {
-            distance += 1;
-        }
-        match self.after(distance) {
-            Some('<' | '>') => true,
-            Some('&') => distance == 0 && self.after(1) == Some('>'),
-            _ => false,
         }
     }
 
@@ -226,23 +418,66 @@ impl Reader {
             ..Simple::default()
         };
         let mut document = None;
+        let read = self.words_of(&mut command, &mut document);
+        // What was read of it is judged, whatever follows.
+        let any = !command.words.is_empty() || !command.redirects.is_empty();
+        if any && !self.refused {
+            let alone = !matches!(self.peek(), Some('|' | '&')) || self.sees("&&");
+            if read.is_ok() && self.open.is_empty() && self.substitutions == 0 && !piped && alone {
+                self.sets(&command);
+            }
+            self.joined = None;
+            self.commands.push((command, document));
+        }
+        read
+    }
+
+    /// Remembers which variables are certainly set behind a command.
+    fn sets(&mut self, command: &Simple) {
+        let names: Option<Vec<&str>> = command
+            .words
+            .iter()
+            .map(|word| super::assignment(word).map(|(name, _)| name))
+            .collect();
+        for name in names.unwrap_or_default() {
+            let first = self.joined != Some('|') && self.set.insert(name.to_owned());
+            if first && self.joined.is_some() {
+                self.chained.push(name.to_owned());
+            }
+        }
+    }
+
+    fn words_of(
+        &mut self,
+        command: &mut Simple,
+        document: &mut Option<usize>,
+    ) -> Result<(), Unread> {
         loop {
             self.blanks()?;
             match self.peek() {
-                None | Some('\n' | ';' | '|' | ')') => break,
-                Some('(') => return Err("it defines a function or an array".to_owned()),
+                None | Some('\n' | ';' | '|' | ')') => return Ok(()),
+                Some('(') if self.function(command)? => {}
+                Some('(') => {
+                    return Err(match self.dialect {
+                        Dialect::Dash => self.refuse(),
+                        _ => "a parenthesis stands among a command's words".to_owned(),
+                    });
+                }
                 Some(_) if self.is_redirect() && !self.is_process() => {
-                    if let Some(number) = self.redirect(&mut command)? {
-                        document = Some(number);
+                    if let Some(number) = self.redirect(command)? {
+                        *document = Some(number);
                     }
                 }
-                Some('&') => break,
+                Some('&') => return Ok(()),
                 // Only a word can begin with it; a comment ends the command.
                 Some('#') => {
-                    self.comment()?;
-                    break;
+                    self.comment();
+                    return Ok(());
                 }
                 Some(_) => {
+                    if self.array(command)? {
+                        continue;
+                    }
                     let start = self.at;
                     let word = self.word()?;
                     let bare = self.since(start);
@@ -250,37 +485,15 @@ impl Reader {
                     if bare.starts_with('{') && bare.ends_with('}') && follows {
                         return Err("a redirection is unusual".to_owned());
                     }
-                    if command.words.is_empty() && command.redirects.is_empty() && bare == word.text
-                    {
-                        match bare.as_str() {
-                            "if" | "while" | "until" | "{" => {
-                                self.open.push(command.piped);
-                                continue;
-                            }
-                            "fi" | "done" | "}" => {
-                                self.open.pop();
-                                command.piped = self.fed();
-                                continue;
-                            }
-                            "then" | "elif" | "else" | "do" | "!" => continue,
-                            "for" => {
-                                let piped = command.piped;
-                                self.header()?;
-                                self.open.push(piped);
-                                continue;
-                            }
-                            "case" | "esac" | "select" | "function" | "coproc" | "foreach"
-                            | "repeat" | "end" | "always" | "in" => {
-                                return Err(format!("it has a `{bare}`"));
-                            }
-                            _ => {}
-                        }
+                    let first = command.words.is_empty() && command.redirects.is_empty();
+                    if first && bare == word.text && self.keyword(command, &bare)? {
+                        continue;
                     }
                     // Some shells end or begin a block here.
                     if matches!(bare.as_str(), "{" | "}") {
                         return Err(format!("`{bare}` stands among a command's words"));
                     }
-                    let words = braces(word, &bare)?;
+                    let words = self.expanded(word, &bare)?;
                     if command.words.is_empty() && words.len() > 1 {
                         return Err("a program's name is a pattern".to_owned());
                     }
@@ -288,179 +501,14 @@ impl Reader {
                 }
             }
         }
-        if !command.words.is_empty() || !command.redirects.is_empty() {
-            self.commands.push((command, document));
-        }
-        Ok(())
     }
 
-    /// What was written since `start`.
-    fn since(&self, start: usize) -> String {
-        let chars = self.chars.get(start..self.at).unwrap_or_default();
-        chars.iter().collect()
-    }
-
-    /// The list of a `for`, which sets a variable: its words hold no commands, its
-    /// substitutions do.
-    fn header(&mut self) -> Result<(), Unread> {
-        let unusual = || "it has an unusual `for`".to_owned();
-        self.blanks()?;
-        let start = self.at;
-        let name = self.word()?;
-        if !assignable(&name.text) || self.since(start) != name.text {
-            return Err(unusual());
+    /// The words that one with braces stands for.
+    fn expanded(&self, word: Word, bare: &str) -> Result<Vec<Word>, Unread> {
+        if self.dialect.is_rich() {
+            braces(word, bare)
+        } else {
+            Ok(vec![word])
         }
-        self.blanks()?;
-        let start = self.at;
-        self.word()?;
-        if self.since(start) != "in" {
-            return Err(unusual());
-        }
-        let mut words = Vec::new();
-        loop {
-            self.blanks()?;
-            match self.peek() {
-                Some('\n' | ';') => break,
-                None | Some('(' | ')' | '<' | '>' | '&' | '|') => return Err(unusual()),
-                Some(_) => {
-                    let start = self.at;
-                    let word = self.word()?;
-                    let bare = self.since(start);
-                    if matches!(bare.as_str(), "{" | "}") {
-                        return Err(unusual());
-                    }
-                    words.extend(braces(word, &bare)?);
-                }
-            }
-        }
-        for value in words {
-            let assigned = Word {
-                text: format!("{}={}", name.text, value.text),
-                ..value
-            };
-            let command = Simple {
-                words: vec![assigned],
-                ..Simple::default()
-            };
-            self.commands.push((command, None));
-        }
-        Ok(())
-    }
-
-    /// `<(…)` and `>(…)`.
-    pub(super) fn is_process(&self) -> bool {
-        matches!(self.peek(), Some('<' | '>')) && self.after(1) == Some('(')
-    }
-
-    /// One redirection. Gives the number of its here document, if it has one.
-    fn redirect(&mut self, command: &mut Simple) -> Result<Option<usize>, Unread> {
-        while self.peek().is_some_and(|c| c.is_ascii_digit()) {
-            self.at += 1;
-        }
-        if self.eat("<<<") {
-            self.blanks()?;
-            let start = self.at;
-            let input = self.word()?;
-            let bare = self.since(start);
-            if bare.is_empty() {
-                return Err("a redirection has no text".to_owned());
-            }
-            command.input = braces(input, &bare)?.pop();
-            return Ok(None);
-        }
-        if self.eat("<<") {
-            let tabs = self.eat("-");
-            self.blanks()?;
-            let start = self.at;
-            let end = self.word()?;
-            let bare = self.since(start);
-            if end.dynamic || !plain_end(&bare, &end.text) {
-                return Err("a here document's end is unusual".to_owned());
-            }
-            let number = self.documents.len();
-            self.documents.push(Word::default());
-            self.pending.push(Pending {
-                expands: bare == end.text,
-                end: end.text,
-                tabs,
-                number,
-            });
-            return Ok(Some(number));
-        }
-        let operator = ["&>>", "&>", ">>", ">|", ">&", "<>", "<&", ">", "<"];
-        let Some(operator) = operator.into_iter().find(|operator| self.eat(operator)) else {
-            return Err("a redirection is unusual".to_owned());
-        };
-        self.blanks()?;
-        if matches!(self.peek(), None | Some('\n' | ';' | '|' | '&' | ')' | '(')) {
-            return Err("a redirection has no file".to_owned());
-        }
-        let start = self.at;
-        let target = self.word()?;
-        let bare = self.since(start);
-        if bare.is_empty() || braces(target.clone(), &bare)?.len() != 1 {
-            return Err("a redirection is unusual".to_owned());
-        }
-        let copies = matches!(operator, ">&" | "<&");
-        let number = target
-            .text
-            .trim_end_matches('-')
-            .chars()
-            .all(|c| c.is_ascii_digit());
-        if copies && number && !target.dynamic {
-            return Ok(None);
-        }
-        // In some shells `>!` is `>|`.
-        if bare.starts_with('!') {
-            return Err("a redirection is unusual".to_owned());
-        }
-        command.redirects.push(Redirect {
-            write: operator != "<" && operator != "<&",
-            target,
-        });
-        Ok(None)
-    }
-
-    fn here_documents(&mut self) -> Result<(), Unread> {
-        for pending in std::mem::take(&mut self.pending) {
-            let mut body = String::new();
-            loop {
-                if self.peek().is_none() {
-                    return Err("a here document has no end".to_owned());
-                }
-                let mut line = String::new();
-                while let Some(c) = self.next().filter(|c| *c != '\n') {
-                    line.push(c);
-                }
-                let stripped = if pending.tabs {
-                    line.trim_start_matches('\t')
-                } else {
-                    &line
-                };
-                if stripped == pending.end {
-                    break;
-                }
-                if pending.expands && stripped.ends_with('\\') {
-                    return Err("a line break is taken back in a here document".to_owned());
-                }
-                body.push_str(stripped);
-                body.push('\n');
-            }
-            let mut word = Word {
-                text: body.clone(),
-                ..Word::default()
-            };
-            if pending.expands {
-                let mut inner = Self::new(&body, self.depth + 1)?;
-                word = Word::default();
-                inner.quoted(&mut word, None)?;
-                self.commands
-                    .extend(inner.done().into_iter().map(|command| (command, None)));
-            }
-            if let Some(slot) = self.documents.get_mut(pending.number) {
-                *slot = word;
-            }
-        }
-        Ok(())
     }
 }

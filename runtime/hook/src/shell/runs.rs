@@ -3,14 +3,7 @@
 
 use super::options::{Style, parse};
 use super::reader::Unread;
-use super::{Word, assignable};
-
-/// The variable that a word assigns to, and the value.
-pub(super) fn assignment(word: &Word) -> Option<(&str, &str)> {
-    let (name, value) = word.text.split_once('=')?;
-    let name = name.strip_suffix('+').unwrap_or(name);
-    assignable(name).then_some((name, value))
-}
+use super::{Word, assignment};
 
 /// The variable that a word assigns to, unless it only adds well-known directories to
 /// those where programs are looked for.

@@ -6,6 +6,7 @@ use super::command::Command;
 use super::options::{Style, parse};
 use super::reach::paths;
 use super::reader::Unread;
+use super::variables::Variables;
 
 /// Reads a command of `sed`.
 pub(super) fn sed(command: &mut Command, args: &[Word]) -> Result<(), Unread> {
@@ -175,30 +176,35 @@ pub(super) fn awk(command: &mut Command, args: &[Word]) -> Result<(), Unread> {
     Ok(())
 }
 
-/// Reads `test`, `[` and `[[`. Shells work out numbers there, and run what they find.
-pub(super) fn condition(name: &str, args: &[Word]) -> Result<(), Unread> {
-    let number = |word: Option<&Word>| {
-        word.is_some_and(|word| {
-            let text = word.text.trim_start_matches('-');
-            matches!(text, "$?" | "$#" | "$$")
-                || !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
-        })
+/// Reads `test`, `[` and `[[`. Some shells work out numbers in `[[`, and run what they find
+/// there.
+pub(super) fn condition(words: &[Word], variables: &Variables) -> Result<(), Unread> {
+    let Some((name, args)) = words.split_first() else {
+        return Ok(());
     };
+    let name = name.text.as_str();
+    if !matches!(name, "test" | "[" | "[[") {
+        return Ok(());
+    }
     for (at, word) in args.iter().enumerate() {
         match word.text.as_str() {
             "-v" | "-R" => return Err("it asks whether a computed name is set".to_owned()),
-            "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => {
-                let before = at.checked_sub(1).and_then(|at| args.get(at));
-                if !number(before) || !number(args.get(at + 1)) {
+            "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" if name == "[[" => {
+                let sides = [
+                    at.checked_sub(1).and_then(|at| args.get(at)),
+                    args.get(at + 1),
+                ];
+                let number = |word: Option<&Word>| {
+                    word.is_some_and(|word| {
+                        variables.is_number_word(word) || variables.is_number(&word.text)
+                    })
+                };
+                if !sides.into_iter().all(number) {
                     return Err("it works out numbers".to_owned());
                 }
             }
             // What it turns out to be could be one of these.
-            text if name != "[["
-                && word.split
-                && word.dynamic
-                && !matches!(text, "$?" | "$#" | "$$") =>
-            {
+            _ if name != "[[" && word.split && word.dynamic && !variables.is_number_word(word) => {
                 return Err("a condition is put together when it runs".to_owned());
             }
             _ => {}

@@ -314,7 +314,7 @@ const PROGRAMS: &[Program] = &[
     ),
     // What is read by code of its own.
     usual(
-        "git find gfind sed gsed awk gawk mawk nawk tar bsdtar gtar dd test [ [[ cd pushd export declare typeset readonly local unset read set printf \
+        "git find gfind sed gsed awk gawk mawk nawk tar bsdtar gtar dd test [ [[ (( cd pushd export declare typeset readonly local unset read set printf \
          eval source . sh bash zsh dash ksh ash env sudo doas xargs gxargs nohup setsid builtin exec caffeinate unbuffer busybox \
          toybox command nice ionice stdbuf timeout gtimeout time noglob nocorrect gh npx type hostname bouncer",
         Own,

@@ -62,6 +62,30 @@ fn every_command_is_seen() {
         ("command -v git", "command"),
         ("[ -f x ] && a", "[ a"),
         ("a \"${HOME}/x\" ${1:-y}", "a"),
+        ("a {1..3}; b", "a b"),
+        ("f() { a; }; f", "a f"),
+        ("f() ( a ); b", "a b"),
+        ("function f { a; }; b", "a b"),
+        ("case x in x|y) a;; (z) b;& *) c; esac; d", "a b c d"),
+        ("case $x in\n  a)\n    b ;;\n  *) c ;;\nesac | d", "b c d"),
+        ("a=(b $(c) d); e", "c e"),
+        ("for ((i=0; i<3; i++)); do a; done", "(( a"),
+        ("((x=1)); a", "(( a"),
+        ("echo $((1+1)) $((2*(3+4))) && a", "a echo"),
+        ("x=5; echo $((x+1))", "echo"),
+        ("n=$(wc -l < f); [[ $n -gt 5 ]] && a", "[[ a wc"),
+        ("[[ $a == b* || ( -f x && $c =~ ^(d|e)$ ) ]] && a", "[[ a"),
+        ("a # ; b", "a"),
+        ("a # $(b) it's `c`\nd", "a d"),
+        (
+            "echo ${x//a/b} ${x%.*} ${#x} ${x:1:2} ${a[@]} ${x^^}; a",
+            "a echo",
+        ),
+        ("for f in a b; do c \"$f\" > $f; done", "c"),
+        ("P=a; $P b", "a"),
+        ("true &>/dev/null a", "a true"),
+        ("x=\"$(cat <<'E'\nE a )\nE\n)\"", "a cat"),
+        ("echo $'a\\nb' && c", "c echo"),
     ] {
         let mut expected: Vec<&str> = expected.split(' ').collect();
         expected.sort_unstable();
@@ -83,7 +107,6 @@ fn what_cannot_be_read_is_said() {
         "cu\\\nrl x",
         "echo a | xargs -n1 -I{} b {}",
         "find . -exec a {} +",
-        "a {1..3}",
         "a x} }",
         "echo ${x[y]}",
         "echo $x[y]",
@@ -119,12 +142,6 @@ fn what_cannot_be_read_is_said() {
         "xargs --weird a",
         "parallel a",
         "watch a",
-        "f() { a; }",
-        "function f { a; }",
-        "case x in x) a;; esac",
-        "a=(b c)",
-        "((x=1))",
-        "echo $((1+1))",
         "echo $[1]",
         "echo ${x@P}",
         "echo ${x:-$(a)}",
@@ -137,8 +154,6 @@ fn what_cannot_be_read_is_said() {
         "cat <<E\nx",
         "a > $X",
         "a > *",
-        "a # ; b",
-        "a # $(b)",
         "echo $'\\x41'",
         "a \u{0}",
         "a \u{1b}[2J",
@@ -148,7 +163,6 @@ fn what_cannot_be_read_is_said() {
         "git clone --upload-pack=a b",
         "trap a EXIT",
         "alias ls=a",
-        "ssh-x() { a; }",
         "rm -rf $X",
         "cd $X && rm y",
         "!(a)",
@@ -178,8 +192,9 @@ fn what_cannot_be_read_is_said() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     let deep = "$(".repeat(40) + "a" + &")".repeat(40);
     assert!(read(&format!("echo {deep}")).unread.is_some());
-    assert!(read(&"a;".repeat(300)).unread.is_some());
-    assert!(read(&"a".repeat(100_000)).unread.is_some());
+    let many: String = (0..300).map(|number| format!("a {number};")).collect();
+    assert!(read(&many).unread.is_some());
+    assert!(read(&"a".repeat(1_000_000)).unread.is_some());
 }
 
 #[test]
@@ -288,6 +303,8 @@ fn files_are_found() {
                 .map(String::as_str)
                 .collect();
             files.sort_unstable();
+            // Every shell reads them again.
+            files.dedup();
             files.join(" ")
         };
         let found = (all(|c| &c.writes), all(|c| &c.reads));

@@ -19,6 +19,7 @@ mod view;
 mod tests;
 
 pub use dialect::Dialect;
+pub use statements::{UNREAD_VERBS, VERBS};
 
 use lexemes::{Kind, Lexeme};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};

@@ -8,8 +8,8 @@ use super::lexemes::{Kind, Lexeme};
 use super::{Dialect, Unreadable};
 
 /// The first words of statements whose effect is in their text. Not here, among others:
-/// `execute`, `prepare`, `do`, `call`, `declare`, `load`, `handler`, `delimiter`.
-const VERBS: &[&str] = &[
+/// [`UNREAD_VERBS`].
+pub const VERBS: &[&str] = &[
     "alter",
     "analyze",
     "attach",
@@ -56,6 +56,51 @@ const VERBS: &[&str] = &[
     "vacuum",
     "values",
     "with",
+];
+
+/// The first words of known statements whose effect is not in their text: a query with one
+/// has no view. For messages only: what is in neither list has none either.
+pub const UNREAD_VERBS: &[&str] = &[
+    "abort",
+    "backup",
+    "binlog",
+    "bulk",
+    "call",
+    "change",
+    "checkpoint",
+    "close",
+    "cluster",
+    "dbcc",
+    "deallocate",
+    "declare",
+    "delimiter",
+    "deny",
+    "do",
+    "exec",
+    "execute",
+    "export",
+    "fetch",
+    "flush",
+    "handler",
+    "help",
+    "import",
+    "install",
+    "kill",
+    "load",
+    "move",
+    "prepare",
+    "print",
+    "purge",
+    "reassign",
+    "repair",
+    "restore",
+    "security",
+    "shutdown",
+    "stop",
+    "uninstall",
+    "upsert",
+    "waitfor",
+    "xa",
 ];
 
 /// What may be created: nothing that holds a program or runs one later.

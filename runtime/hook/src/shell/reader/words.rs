@@ -1,75 +1,16 @@
-//! Words: quotes, expansions, substitutions, patterns.
+//! Words: quotes, patterns, process substitutions.
 
-use super::{Reader, Unread, commands};
-use crate::shell::{TOP, Word, assignable};
+use super::{Dialect, End, Reader, Unread};
+use crate::shell::{Simple, TOP, Variable, Word};
 
-/// Words that one pattern in braces stands for, at most.
-const MAX_BRACES: usize = 64;
-
-/// Whether the end of a here document is a plain name, or one in quotes.
-pub(super) fn plain_end(bare: &str, name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let quotes = [
-        name.to_owned(),
-        format!("'{name}'"),
-        format!("\"{name}\""),
-        format!("\\{name}"),
-    ];
-    !name.is_empty() && name.chars().all(plain) && quotes.iter().any(|quoted| quoted == bare)
-}
-
-/// The words that a word with unquoted braces stands for.
-pub(super) fn braces(word: Word, bare: &str) -> Result<Vec<Word>, Unread> {
-    if !word.braces {
-        return Ok(vec![word]);
-    }
-    let unusual = || "it has an unusual pattern in braces".to_owned();
-    if bare != word.text || word.dynamic {
-        return Err(unusual());
-    }
-    let mut texts = vec![String::new()];
-    let mut rest = bare;
-    while let Some((before, behind)) = rest.split_once('{') {
-        let (inside, after) = behind.split_once('}').ok_or_else(unusual)?;
-        if before.contains('}') || inside.contains('{') || inside.contains("..") {
-            return Err(unusual());
-        }
-        let choices: Vec<String> = if inside.contains(',') {
-            inside.split(',').map(str::to_owned).collect()
-        } else {
-            vec![format!("{{{inside}}}")]
-        };
-        if texts.len() * choices.len() > MAX_BRACES {
-            return Err(unusual());
-        }
-        texts = texts
-            .iter()
-            .flat_map(|text| {
-                choices
-                    .iter()
-                    .map(move |choice| format!("{text}{before}{choice}"))
-            })
-            .collect();
-        rest = after;
-    }
-    if rest.contains('}') {
-        return Err(unusual());
-    }
-    let same = |text: String| Word {
-        text: text + rest,
-        ..word.clone()
-    };
-    let words: Vec<Word> = texts.into_iter().map(same).collect();
-    // Empty ones are dropped, which moves the others.
-    if words.iter().any(|word| word.text.is_empty()) {
-        return Err(unusual());
-    }
-    Ok(words)
-}
+/// How a substitution stands in a word that becomes a number, whatever happens.
+pub(super) const NUMBER: &str = "$(number)";
+/// How a file stands in a word that `mktemp` makes.
+const TEMPORARY: &str = "/tmp/tmp.mktemp";
 
 impl Word {
     /// Adds a character that stands for itself.
-    fn push(&mut self, c: char) {
+    pub(super) fn push(&mut self, c: char) {
         // Arithmetic runs what looks like a substitution even where it was quoted.
         if c == '`' || (matches!(c, '(' | '{') && self.text.ends_with('$')) {
             self.code |= self.text.contains('[');
@@ -78,11 +19,41 @@ impl Word {
     }
 
     /// Adds what is only known when the command runs.
-    fn expand(&mut self, text: &str, quoted: bool) {
+    pub(super) fn expand(&mut self, text: &str, quoted: bool) {
+        self.open |= !quoted || self.text.is_empty();
+        self.split |= !quoted;
+        self.one(text);
+    }
+
+    /// Adds what becomes one plain text when the command runs, such as a number.
+    pub(super) fn one(&mut self, text: &str) {
+        (self.dynamic, self.opaque) = (true, true);
+        self.text.push_str(text);
+    }
+
+    /// Adds a variable by itself.
+    pub(super) fn variable(&mut self, text: &str, name: &str, set: bool, quoted: bool) {
+        let start = self.text.len();
         self.open |= !quoted || self.text.is_empty();
         self.split |= !quoted;
         self.dynamic = true;
         self.text.push_str(text);
+        self.variables.push(Variable {
+            name: name.to_owned(),
+            start,
+            end: self.text.len(),
+            set,
+            quoted,
+        });
+    }
+
+    /// Puts a text in front.
+    pub(super) fn behind(&mut self, before: &str) {
+        self.text.insert_str(0, before);
+        for variable in &mut self.variables {
+            variable.start += before.len();
+            variable.end += before.len();
+        }
     }
 }
 
@@ -93,17 +64,14 @@ impl Reader {
         let mut brace = false;
         while let Some(c) = self.peek() {
             match c {
-                ' ' | '\t' | '\n' | ';' | '|' | '&' | ')' => break,
-                '<' | '>' if self.is_process() => {
-                    self.at += 2;
-                    // It becomes the name of a file, whatever is printed.
-                    let mut inside = Word::default();
-                    self.substitution(&mut inside, true)?;
-                    word.dynamic = true;
-                    word.text.push_str("<(…)");
+                '(' | ')' | '|' | '<' | '>' | '&' if self.loose => {
+                    self.at += 1;
+                    word.push(c);
                 }
+                ' ' | '\t' | '\n' | ';' | '|' | '&' | ')' => break,
+                '<' | '>' if self.is_process() => self.process(&mut word)?,
                 '<' | '>' => break,
-                '(' => return Err("a parenthesis stands inside a word".to_owned()),
+                '(' => return self.parenthesis(word),
                 '\\' => {
                     self.at += 1;
                     match self.next() {
@@ -134,36 +102,66 @@ impl Reader {
                     return Err("it holds unusual white space".to_owned());
                 }
                 _ => {
-                    let first = self.at == start;
-                    self.at += 1;
-                    match c {
-                        '*' | '?' | '[' => {
-                            word.pattern = true;
-                            word.split = true;
-                            word.open |= word.text.is_empty();
-                            // A pattern may stand for a hidden file only if it begins so.
-                            word.hidden |= hidden(&word.text);
-                        }
-                        '{' => brace = true,
-                        ',' if brace => word.braces = true,
-                        '.' if brace && word.text.ends_with('.') => word.braces = true,
-                        // In some shells it names the path of a program.
-                        '=' if first => word.pattern = true,
-                        // Somebody else's home, or a directory of the shell's own memory.
-                        '~' if first => {
-                            let own = matches!(
-                                self.peek(),
-                                None | Some('/' | ' ' | '\t' | '\n' | ';' | '|' | '&' | ')')
-                            );
-                            word.pattern |= !own;
-                        }
-                        _ => {}
-                    }
-                    word.push(c);
+                    self.letter(&mut word, c, start, &mut brace);
                 }
             }
         }
         Ok(word)
+    }
+
+    /// A parenthesis inside a word: the name of a function, or nothing that is read.
+    fn parenthesis(&mut self, word: Word) -> Result<Word, Unread> {
+        let mut distance = 1;
+        while matches!(self.after(distance), Some(' ' | '\t')) {
+            distance += 1;
+        }
+        if self.after(distance) == Some(')') && !word.text.is_empty() && !word.dynamic {
+            return Ok(word);
+        }
+        Err(match self.dialect {
+            Dialect::Dash => self.refuse(),
+            _ => "a parenthesis stands inside a word".to_owned(),
+        })
+    }
+
+    /// `<(…)` becomes the name of a file, whatever is printed.
+    fn process(&mut self, word: &mut Word) -> Result<(), Unread> {
+        if !self.dialect.is_rich() {
+            return Err(self.refuse());
+        }
+        self.at += 2;
+        let mut inside = Word::default();
+        self.substitution(&mut inside, true)?;
+        word.one("<(…)");
+        Ok(())
+    }
+
+    /// A character outside of quotes.
+    fn letter(&mut self, word: &mut Word, c: char, start: usize, brace: &mut bool) {
+        let first = self.at == start;
+        self.at += 1;
+        match c {
+            '*' | '?' | '[' => {
+                word.pattern = true;
+                word.split = true;
+                word.open |= word.text.is_empty();
+            }
+            '{' => *brace = true,
+            ',' if *brace => word.braces = true,
+            '.' if *brace && word.text.ends_with('.') => word.braces = true,
+            // In some shells it names the path of a program.
+            '=' if first => word.pattern = true,
+            // Somebody else's home, or a directory of the shell's own memory.
+            '~' if first => {
+                let own = matches!(
+                    self.peek(),
+                    None | Some('/' | ' ' | '\t' | '\n' | ';' | '|' | '&' | ')')
+                );
+                word.pattern |= !own;
+            }
+            _ => {}
+        }
+        word.push(c);
     }
 
     /// What stands in double quotes, or in a here document.
@@ -204,91 +202,38 @@ impl Reader {
         }
     }
 
-    fn dollar(&mut self, word: &mut Word, quoted: bool) -> Result<(), Unread> {
-        self.at += 1;
-        match self.peek() {
-            Some('(') if self.after(1) == Some('(') => {
-                return Err("it has arithmetic".to_owned());
-            }
-            Some('(') => {
-                self.at += 1;
-                self.substitution(word, quoted)?;
-            }
-            Some('{') => {
-                self.at += 1;
-                let mut inside = String::new();
-                loop {
-                    match self.next() {
-                        Some('}') => break,
-                        Some(c) if inside.len() < 200 => inside.push(c),
-                        _ => return Err("it has an unusual `${…}`".to_owned()),
-                    }
-                }
-                if !plain_expansion(&inside) {
-                    return Err("it has an unusual `${…}`".to_owned());
-                }
-                word.expand(&format!("${{{inside}}}"), quoted);
-            }
-            Some(c) if c.is_ascii_alphanumeric() || "_@*#?-$!".contains(c) => {
-                let mut name = String::from("$");
-                if c.is_ascii_alphabetic() || c == '_' {
-                    while let Some(c) = self
-                        .peek()
-                        .filter(|c| c.is_ascii_alphanumeric() || *c == '_')
-                    {
-                        name.push(c);
-                        self.at += 1;
-                    }
-                } else {
-                    name.push(c);
-                    self.at += 1;
-                }
-                // In some shells an index, which is worked out.
-                if self.peek() == Some('[') {
-                    return Err("it has an index behind a variable".to_owned());
-                }
-                let single = !matches!(name.as_str(), "$@" | "$*");
-                word.expand(&name, quoted && single);
-            }
-            // Then it stands for itself, in every shell.
-            None
-            | Some(' ' | '\t' | '\n' | '/' | '.' | ',' | '|' | ')' | '%' | ':' | ';' | '&') => {
-                word.text.push('$');
-            }
-            Some('"') if quoted => word.text.push('$'),
-            Some('\'') if quoted => word.text.push('$'),
-            Some('\\') if quoted && self.after(1) != Some('\n') => word.text.push('$'),
-            Some(c) => return Err(format!("it has an unusual `${c}`")),
-        }
-        Ok(())
-    }
-
     /// The commands behind an opening parenthesis; what they print is not known.
-    fn substitution(&mut self, word: &mut Word, quoted: bool) -> Result<(), Unread> {
+    pub(super) fn substitution(&mut self, word: &mut Word, quoted: bool) -> Result<(), Unread> {
         let start = self.at;
         let depth = self.deeper()?;
+        let first = self.commands.len();
         // Here documents of a substitution end inside it.
         let outer = std::mem::take(&mut self.pending);
-        self.list(Some(')'))?;
+        let loose = std::mem::take(&mut self.loose);
+        let joined = self.joined.take();
+        self.substitutions += 1;
+        self.list(End::Parenthesis);
+        self.substitutions -= 1;
+        self.joined = joined;
+        self.loose = loose;
         if !self.pending.is_empty() {
-            return Err("a here document has no end".to_owned());
+            self.note("a here document has no end".to_owned());
         }
         self.pending = outer;
         self.depth = depth;
-        let inside: String = self
-            .chars
-            .get(start..self.at)
-            .unwrap_or_default()
-            .iter()
-            .collect();
-        let top = TOP.strip_prefix("$(") == Some(inside.as_str());
-        if inside == "nproc)" {
-            // A number, whatever happens.
-            word.dynamic = true;
-            word.text.push_str("$(nproc)");
-            return Ok(());
+        let inside = self.since(start);
+        let inside = inside.strip_suffix(')').unwrap_or(&inside).trim();
+        let commands = self.commands.get(first..).unwrap_or_default();
+        if inside == "nproc" {
+            word.one("$(nproc)");
+        } else if matches!(inside, "mktemp" | "mktemp -d") {
+            word.text.push_str(TEMPORARY);
+        } else if prints_a_number(inside, commands) {
+            word.one(NUMBER);
+        } else {
+            let top = TOP.strip_prefix("$(").and_then(|top| top.strip_suffix(')')) == Some(inside);
+            word.expand(if top { TOP } else { "$(…)" }, quoted);
         }
-        word.expand(if top { TOP } else { "$(…)" }, quoted);
         Ok(())
     }
 
@@ -304,35 +249,45 @@ impl Reader {
                 None => return Err("a backtick is not closed".to_owned()),
             }
         }
-        let inner = commands(&inside, self.depth + 1)?;
+        let inner = super::commands(&inside, self.depth + 1, self.dialect);
         self.commands
-            .extend(inner.into_iter().map(|command| (command, None)));
+            .extend(inner.commands.into_iter().map(|command| (command, None)));
+        self.functions.extend(inner.functions);
+        if let Some(why) = inner.unread {
+            self.note(why);
+        }
         word.expand("$(…)", quoted);
         Ok(())
     }
 }
 
-/// Whether a pattern that goes on here can stand for hidden files.
-fn hidden(before: &str) -> bool {
-    let last = before.rsplit('/').next().unwrap_or_default();
-    last.starts_with('.')
-}
-
-/// `NAME`, `#NAME`, and `NAME` with a plain default or a plain pattern to cut off.
-fn plain_expansion(inside: &str) -> bool {
-    let name = inside.strip_prefix('#').unwrap_or(inside);
-    if assignable(name) {
-        return true;
+/// Whether one pipe of commands prints nothing but a number.
+fn prints_a_number(inside: &str, commands: &[(Simple, Option<usize>)]) -> bool {
+    let one = !inside.contains([';', '\n', '&', '(', '`']) && !inside.contains("||");
+    let Some((last, _)) = commands.last().filter(|_| one) else {
+        return false;
+    };
+    let texts: Vec<&str> = last.words.iter().map(|word| word.text.as_str()).collect();
+    match texts.as_slice() {
+        ["wc", "-l" | "-c" | "-w" | "-m"] => true,
+        ["nproc"] | ["id", "-u" | "-g"] => true,
+        ["date", form] => {
+            let letters = form.strip_prefix("+%").unwrap_or_default();
+            letters
+                .chars()
+                .all(|c| c.is_ascii_digit() || "sNYmdHMSj%".contains(c))
+                && !letters.is_empty()
+        }
+        ["grep", options @ .., _] if last.piped => {
+            options.iter().any(|option| option.contains('c'))
+                && options
+                    .iter()
+                    .all(|option| matches!(*option, "-c" | "-ci" | "-ic" | "-cE" | "-cv" | "-vc"))
+        }
+        ["grep", "-c" | "-ci" | "-cE" | "-cF" | "-cv", _, file] => {
+            !file.contains(['*', '?', '[', '$'])
+        }
+        ["git", "rev-list", "--count", ..] => true,
+        _ => false,
     }
-    let end = inside
-        .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        .unwrap_or(inside.len());
-    let (name, rest) = inside.split_at(end);
-    let operator = [":-", "##", "#", "%%", "%"]
-        .into_iter()
-        .find_map(|operator| rest.strip_prefix(operator));
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_./*?-".contains(c);
-    let digit = name.len() == 1 && name.chars().all(|c| c.is_ascii_digit());
-    (assignable(name) || digit)
-        && (rest.is_empty() || operator.is_some_and(|text| text.chars().all(plain)))
 }
