@@ -73,20 +73,18 @@ fn note_sent(
     this: &CallAttempt<'_>,
 ) {
     let (server, tool) = (this.call.server, this.call.tool);
-    let vouches = match pins.get(server, tool) {
-        Some(tool) => tool.labels.can_vouch(),
+    let key = &mut conversation.scratch.key;
+    write_tool_key(server, tool, key);
+    let vouches = match pins.find(key) {
+        Ok(Some((_, tool))) => tool.labels.can_vouch(),
         // What is not listed beside tools that are vouches for nothing.
-        None if pins.any_listed() => false,
-        None => {
-            let key = &mut conversation.scratch.key;
-            write_tool_key(server, tool, key);
-            match conversation.unlisted.get(key.as_str()) {
-                Some((tool, _)) => tool.labels.can_vouch(),
-                None => policy
-                    .labels_by_name(server, tool)
-                    .is_ok_and(|labels| labels.can_vouch()),
-            }
-        }
+        _ if pins.any_listed() => false,
+        _ => match conversation.unlisted.get(key.as_str()) {
+            Some((tool, _)) => tool.labels.can_vouch(),
+            None => policy
+                .labels_by_name(server, tool)
+                .is_ok_and(|labels| labels.can_vouch()),
+        },
     };
     if vouches {
         let echo = conversation.echoes.entry(tool_key(server, tool));
