@@ -44,6 +44,7 @@ pub fn policy(rng: &mut Rng) -> Policy {
     Policy {
         files: vec!["policy.yaml".to_owned()],
         contracts,
+        built_in: rng.chance(10),
         effects: effect_defaults(rng),
         heuristics: rng.chance(25).then(builtin_heuristics).flatten(),
         rules: rng.chance(85).then(|| rules(rng, &mut lines)),

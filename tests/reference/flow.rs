@@ -5,7 +5,7 @@ use super::json::Json;
 use super::leaves;
 use super::shared::{self, Seen};
 use super::sinks;
-use bouncer_compiler::policy::{EffectDefaults, TrustedForm};
+use bouncer_compiler::policy::{EffectDefaults, Path, TrustedForm};
 use bouncer_engine::tools::Heuristics;
 use bouncer_plan::{Effect, Label, Verdict};
 
@@ -15,8 +15,8 @@ pub struct Flow<'a> {
     pub heuristics: Option<&'a Heuristics>,
     /// What the call does; `None`: nobody can tell.
     pub effects: Option<&'a [Effect]>,
-    /// The arguments that the schema shows to say where something goes.
-    pub sinks: &'a [Vec<String>],
+    /// The arguments that say where something goes, by the contract or the schema.
+    pub sinks: &'a [Path],
     /// The contract's sink gate looks at where it goes.
     pub gated: bool,
     /// Something untrusted was read before.
@@ -242,7 +242,7 @@ impl Flow<'_> {
         let sinks: Vec<&Json> = self
             .sinks
             .iter()
-            .flat_map(|keys| leaves::nodes(arguments, &sinks::derived_path(keys)))
+            .flat_map(|path| leaves::nodes(arguments, path))
             .collect();
         let mut out = Vec::new();
         if let Json::Object(members) = arguments {
@@ -272,7 +272,7 @@ fn collect(node: &Json, sinks: &[&Json], inside: bool, top: &str, near: &str, ou
         }
         Json::Object(members) => {
             for (name, value) in members {
-                out.push(text(name, name.clone(), Kind::Key));
+                out.push(text(near, name.clone(), Kind::Key));
                 collect(value, sinks, inside, top, name, out);
             }
         }

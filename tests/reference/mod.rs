@@ -21,10 +21,11 @@ pub mod sinks;
 pub mod text;
 
 use bouncer_compiler::policy::{
-    Contract, Layer, Path, Policy, Pos, Provenance, Quantifier, Rule, RuleSet, Scalar, Subject,
+    Contract, Layer, Outputs, Path, Policy, Pos, Provenance, Quantifier, Rule, RuleSet, Scalar,
+    Subject,
 };
 use bouncer_engine::gate::Attempt;
-use bouncer_engine::provenance::Read;
+use bouncer_engine::provenance::{Echo, Read};
 use bouncer_engine::tools::{Lock, ToolDefinition};
 use bouncer_plan::{Effect, Effects, Label, Stage, Verdict};
 use condition::{Judge, Picks};
@@ -70,6 +71,11 @@ impl RefDecision {
 /// A tool of a server; servers without a name have `None`.
 type ToolId = (Option<String>, String);
 
+fn can_vouch(outputs: &Outputs) -> bool {
+    let mut fields = outputs.fields.iter();
+    outputs.label == Label::Trusted || fields.any(|field| field.label == Label::Trusted)
+}
+
 fn tool_id(server: Option<&str>, tool: &str) -> ToolId {
     (server.map(str::to_owned), tool.to_owned())
 }
@@ -94,6 +100,8 @@ pub struct Reference {
     read: Read,
     /// Effects that the user's messages name; `None` for one that is not understood.
     asked: Vec<Option<Effects>>,
+    /// What calls carried, of tools whose results may vouch.
+    sent: HashMap<ToolId, Echo>,
     /// The tool around the call that is looked at, if that is a call within a call.
     outer: Option<String>,
 }
@@ -134,6 +142,7 @@ impl Reference {
             seen: Seen::default(),
             read: Read::default(),
             asked: Vec::new(),
+            sent: HashMap::new(),
             outer: None,
         }
     }
@@ -196,7 +205,13 @@ impl Reference {
             .contract(server, tool)
             .and_then(|found| found.contract.outputs);
         let by_name = self.policy.heuristics.as_ref().map(|all| &all.labels);
-        let read = self.seen.record(result, outputs.as_ref(), by_name);
+        let echo = self.sent.entry(id).or_default();
+        let read = self
+            .seen
+            .record_answer(result, outputs.as_ref(), by_name, echo);
+        if outputs.is_some_and(|outputs| can_vouch(&outputs)) {
+            echo.answered(result);
+        }
         self.note(read);
     }
 
@@ -274,6 +289,7 @@ impl Reference {
     /// Judges a call, and the calls within it: the strictest verdict, among equals that of
     /// the outer call.
     pub fn decide(&mut self, call: &RefCall<'_>, attempt: Attempt, now_ms: u64) -> RefDecision {
+        self.note_sent(call);
         let mut strictest = self.decide_one(call, attempt, now_ms);
         if strictest.stage == Stage::Malformed {
             return strictest;
@@ -308,6 +324,19 @@ impl Reference {
         }
         self.outer = None;
         strictest
+    }
+
+    /// Remembers what a call of a tool whose results may vouch carries.
+    fn note_sent(&mut self, call: &RefCall<'_>) {
+        let outputs = self
+            .contract(call.server, call.tool)
+            .and_then(|found| found.contract.outputs);
+        let id = tool_id(call.server, call.tool);
+        let known = !self.any_pin || self.pinned.contains_key(&id);
+        if known && outputs.is_some_and(|outputs| can_vouch(&outputs)) {
+            let echo = self.sent.entry(id);
+            echo.or_default().called(call.arguments.unwrap_or(b"{}"));
+        }
     }
 
     fn decide_one(&mut self, call: &RefCall<'_>, attempt: Attempt, now_ms: u64) -> RefDecision {
@@ -348,7 +377,7 @@ impl Reference {
             .and_then(|rules| self.rule(rules, call, &arguments, effects.as_deref(), now_ms));
         let decided = by_rule
             .as_ref()
-            .is_some_and(|decision| decision.rule.is_some());
+            .is_some_and(|decision| decision.rule.is_some() && !self.policy.built_in);
         let stages = [
             self.pinning(call),
             found
@@ -668,13 +697,26 @@ impl Reference {
         };
         let derived = heuristics.filter(|_| written.is_none());
         let derived = derived.map(|all| all.derive(definition).sinks);
+        let derived = derived.unwrap_or_default();
+        let gated = written.filter(|contract| contract.exfiltrating);
+        let sinks: Vec<Path> = match gated {
+            Some(contract) => contract
+                .sinks
+                .iter()
+                .map(|sink| sink.path.clone())
+                .collect(),
+            None => derived
+                .iter()
+                .map(|keys| sinks::derived_path(keys))
+                .collect(),
+        };
         let called = full_name(call.server, self.outer.as_deref().unwrap_or(call.tool));
         let flow = flow::Flow {
             defaults: &self.policy.effects,
             heuristics,
             effects,
-            sinks: &derived.unwrap_or_default(),
-            gated: written.is_some_and(|contract| contract.exfiltrating),
+            sinks: &sinks,
+            gated: gated.is_some(),
             read_untrusted: self.read.untrusted,
             named: &|effects| self.named(effects),
             seen: &self.seen,

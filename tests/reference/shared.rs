@@ -5,7 +5,7 @@ use super::json::Json;
 use bouncer_compiler::policy::{Outputs, Segment, SqlDialect};
 use bouncer_engine::effects::{classify, of_choice, schema_arguments};
 use bouncer_engine::provenance::{
-    FieldRule, LabelStep, OutputLabels, Provenance, Read, Scratch, Source,
+    Echo, FieldRule, LabelStep, OutputLabels, Provenance, Read, Scratch, Source,
 };
 use bouncer_engine::tools::{LabelHeuristics, ToolDefinition};
 use bouncer_plan::{Effects, Label};
@@ -104,6 +104,12 @@ pub fn common_prefix(tools: &[ToolDefinition]) -> String {
     bouncer_engine::effects::common_prefix(names).to_owned()
 }
 
+/// Whether a text that is no destination as a whole, in an argument of this name, is
+/// searched for destinations.
+pub fn may_name_recipients(name: &str, text: &str) -> bool {
+    address::may_name_recipients(address::argument_role(name), text)
+}
+
 /// The destination-shaped tokens of a folded text.
 pub fn tokens(folded: &str) -> Vec<String> {
     let mut all = Vec::new();
@@ -169,6 +175,17 @@ impl Seen {
         outputs: Option<&Outputs>,
         by_name: Option<&LabelHeuristics>,
     ) -> Read {
+        self.record_answer(result, outputs, by_name, &Echo::default())
+    }
+
+    /// The same, where what calls of the tool carried vouches for nothing.
+    pub fn record_answer(
+        &mut self,
+        result: &serde_json::Value,
+        outputs: Option<&Outputs>,
+        by_name: Option<&LabelHeuristics>,
+        echo: &Echo,
+    ) -> Read {
         let labels = match outputs {
             Some(outputs) => OutputLabels {
                 default: outputs.label,
@@ -196,7 +213,7 @@ impl Seen {
             tool: "",
             call: 0,
         };
-        self.0.record_result(&source, &labels, result)
+        self.0.record_answer(&source, &labels, result, echo)
     }
 
     /// Records what the user typed. Returns what of it counts.

@@ -103,7 +103,9 @@ impl Judge<'_> {
         // What was read can only make a difference where somebody asks, or a rule looks at
         // it: an allow comes from a list of trusted destinations or from a tool without
         // destinations, and neither depends on it.
-        let mut with_results = self.needs_results;
+        // Nothing is guessed of the agent's own tools; of others what was read may matter.
+        let others = |action: &Action| action.server.as_deref() != Some(SERVER);
+        let mut with_results = self.needs_results || calls.iter().any(others);
         let mut conversation = self.conversation(&earlier, with_results)?;
         let mut worst: Option<Judged> = None;
         for (at, action) in calls.iter().enumerate() {

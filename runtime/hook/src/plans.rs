@@ -140,7 +140,7 @@ fn own_file(path: &Path) -> Option<Vec<u8>> {
 #[must_use]
 pub fn looks_at_provenance(plan: &Plan) -> bool {
     let mut dimensions = plan.tables().dimensions.iter();
-    dimensions.any(|dimension| dimension.view == ViewKind::Provenance)
+    dimensions.any(|dimension| matches!(dimension.view, ViewKind::Provenance | ViewKind::Session))
 }
 
 #[cfg(test)]

@@ -161,6 +161,23 @@ const fn stricter(name: &'static str, holds: fn(&Seen<'_>) -> bool) -> Class {
     }
 }
 
+/// Whether a text that is no destination as a whole is searched for some, and holds one.
+fn carries_recipient(name: &str, value: &Json) -> bool {
+    match value {
+        Json::Str(value) => {
+            shared::may_name_recipients(name, value)
+                && !shared::is_destination_shaped(value)
+                && !shared::tokens(&text::folded(value)).is_empty()
+        }
+        Json::Array(items) => items.iter().any(|item| carries_recipient(name, item)),
+        Json::Object(members) => {
+            let mut members = members.iter();
+            members.any(|(name, value)| carries_recipient(name, value))
+        }
+        _ => false,
+    }
+}
+
 const CLASSES: &[Class] = &[
     // Nobody can have named a destination before anything was read, and readers send nothing.
     Class {
@@ -283,6 +300,14 @@ const CLASSES: &[Class] = &[
                 })
             })
     }),
+    stricter(
+        "undeclared recipients are searched for what was read",
+        |seen| {
+            seen.ours.stage == Stage::SinkGate
+                && contract(seen).is_some_and(|contract| !contract.sinks.is_empty())
+                && carries_recipient("", seen.arguments)
+        },
+    ),
     stricter(
         "taint is seen through disguises, and numbers are found by their digits",
         |seen| {
@@ -460,12 +485,12 @@ const DECISIONS: &str = "
     5  does not compile: B0205 a number that does not fit
     6  does not compile: B0303 an empty path prefix
     4  does not compile: B0304 a regular expression that does not compile
-   74  laxer: a guess says less of tools that only read or fetch, and before anything was read
+   72  laxer: a guess says less of tools that only read or fetch, and before anything was read
     2  laxer: lists are judged per element by constraints
- 1907  same
+ 1899  same
    11  same verdict: `null` and `true` are asked about, not `None` and `True`
     2  same verdict: a derived sink without a leaf makes every argument a sink
-   63  same verdict: a tool without a sink gate is judged by what it does and by what was read
+   65  same verdict: a tool without a sink gate is judged by what it does and by what was read
     3  same verdict: a verb inside another word is no verb
     7  same verdict: destination-shaped arguments are sinks, declared or not
     1  same verdict: keys that differ in case are one to some readers
@@ -480,18 +505,19 @@ const DECISIONS: &str = "
    14  stricter: a derived sink without a leaf makes every argument a sink
     1  stricter: a path is outside if any reading of it is
     1  stricter: a path may not climb beyond its prefix
-  106  stricter: a tool without a sink gate is judged by what it does and by what was read
+  111  stricter: a tool without a sink gate is judged by what it does and by what was read
   112  stricter: an exfiltrating call without a destination asks
    61  stricter: destination-shaped arguments are sinks, declared or not
    14  stricter: every stage is judged, not only the first that objects
     2  stricter: keys that differ in case are one to some readers
     1  stricter: lists are judged per element by constraints
-   20  stricter: object keys are destinations
+   19  stricter: object keys are destinations
     3  stricter: objects are no values for a constraint
     1  stricter: packs and heuristics set budgets of their own
-   20  stricter: taint is seen through disguises, and numbers are found by their digits
+   18  stricter: taint is seen through disguises, and numbers are found by their digits
    38  stricter: trusted destinations are compared byte for byte
-   46  stricter: what a call does is judged beside its contract
+    5  stricter: undeclared recipients are searched for what was read
+   47  stricter: what a call does is judged beside its contract
 ";
 
 const ROUTES: &str = "

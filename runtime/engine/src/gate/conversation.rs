@@ -11,7 +11,7 @@ use super::scratch::Scratch;
 use super::session::{First, Session};
 use super::shared::{SharedTally, Together};
 use super::tool::Tool;
-use crate::provenance::{Provenance, Read, Source};
+use crate::provenance::{Echo, Provenance, Read, Source};
 use bouncer_plan::Tables;
 use bouncer_reader::json::Limits;
 use std::collections::HashMap;
@@ -35,6 +35,8 @@ pub struct Conversation {
     pub(super) approvals: Approvals,
     pub(super) provenance: Provenance,
     pub(super) session: Session,
+    /// By tool, of those whose results may vouch: what its calls carried.
+    pub(super) echoes: HashMap<String, Echo>,
     pub(super) scratch: Scratch,
     /// Results recorded so far: the number of the latest call.
     pub(super) calls: u64,
@@ -54,6 +56,7 @@ impl Conversation {
             approvals: Approvals::default(),
             provenance: Provenance::new(provenance_limit),
             session: Session::default(),
+            echoes: HashMap::new(),
             calls: 0,
             generation: 0,
         }

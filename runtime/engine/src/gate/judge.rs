@@ -26,8 +26,8 @@ use crate::provenance::Provenance;
 use crate::tools::{Derived, Heuristics};
 use bouncer_plan::format::{
     CONTRACT_CONFIRM, CONTRACT_DECIDES, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING,
-    CONTRACT_OPTIONAL_SINKS, CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_HAS_RULES, NONE,
-    Pos,
+    CONTRACT_OPTIONAL_SINKS, CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_BUILT_IN,
+    META_HAS_RULES, NONE, Pos,
 };
 use bouncer_plan::{Corrupt, Effect, Effects, Stage, Tables, Verdict, at, slice};
 use bouncer_reader::json::{Limits, Malformed, Reader, Scratch as JsonScratch};
@@ -182,6 +182,7 @@ pub(super) fn judge<'a>(
             ..
         })
     );
+    let decided = decided && tables.meta()?.flags.get() & META_BUILT_IN == 0;
     if !decided && subject.by_effect() && strictest.is_below(Verdict::Deny) {
         let flow = subject.flow(
             effects,
@@ -589,6 +590,7 @@ impl<'s, 'a> Subject<'s, 'a> {
         let asked_alone = one_target && verdict == Verdict::Ask;
         let found = match objection {
             Objection::Tainted => Found::Tainted(None),
+            Objection::Read if asked_alone => Found::Tainted(None),
             Objection::Observed if asked_alone => Found::Observed(None),
             Objection::Unproven if asked_alone => Found::Cause(Cause::Unproven { at: None }),
             _ => Found::Effect(effect, objection),

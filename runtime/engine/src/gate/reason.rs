@@ -177,7 +177,7 @@ impl Reason<'_, '_> {
             Objection::NotAsked => f.write_str(
                 ", which the user's own words do not ask for, after untrusted text was read",
             ),
-            Objection::Tainted | Objection::Observed | Objection::Copied => {
+            Objection::Tainted | Objection::Read | Objection::Observed | Objection::Copied => {
                 write!(f, ", and {param}: {value} stands in what was read")?;
                 from(f, origin)
             }

@@ -238,7 +238,7 @@ impl<'a> Walk<'_, '_, 'a> {
             step,
             sink,
             top,
-            near,
+            name: near,
         });
         Ok(())
     }
@@ -264,7 +264,7 @@ impl<'a> Walk<'_, '_, 'a> {
                 end,
                 sink: frame.sink,
                 top: frame.top,
-                near: (start, end),
+                name: frame.name,
             });
         }
         let (start, end) = (frame.active as usize, frame.own_end as usize);
@@ -460,7 +460,7 @@ impl<'a> Walk<'_, '_, 'a> {
         };
         let near = match step {
             Step::Key(start, end, _) => (start, end),
-            _ => frame.near,
+            _ => frame.name,
         };
         let sink = match sinks {
             _ if frame.sink != NO_SINK => frame.sink,
@@ -497,7 +497,7 @@ impl<'a> Walk<'_, '_, 'a> {
             end,
             sink,
             top,
-            near,
+            name: near,
         });
     }
 

@@ -14,6 +14,7 @@
 //! knows nothing of plans, calls or verdicts.
 
 mod decode;
+mod echo;
 mod grams;
 mod index;
 mod labels;
@@ -32,6 +33,7 @@ mod typed;
 #[cfg(feature = "yaml")]
 mod yaml;
 
+pub use echo::Echo;
 pub use labels::{FieldRule, LabelStep, OutputLabels};
 pub use typed::{MOST_TYPED, Typed, is_date};
 
@@ -237,7 +239,25 @@ impl Provenance {
         self.time = unix_ms();
         self.read = Read::default();
         let name = self.names.id(source.server, source.tool);
-        Recorder::new(self, name, source.call).result(labels, result);
+        Recorder::new(self, name, source.call, None).result(labels, result);
+        self.private.settle();
+        self.shrink_buffers();
+        self.read
+    }
+
+    /// As [`Self::record_result`], for the answer to a call. What the tool's calls carried
+    /// vouches for nothing.
+    pub fn record_answer(
+        &mut self,
+        source: &Source<'_>,
+        labels: &OutputLabels,
+        result: &Value,
+        echo: &Echo,
+    ) -> Read {
+        self.time = unix_ms();
+        self.read = Read::default();
+        let name = self.names.id(source.server, source.tool);
+        Recorder::new(self, name, source.call, Some(echo)).result(labels, result);
         self.private.settle();
         self.shrink_buffers();
         self.read
@@ -248,7 +268,7 @@ impl Provenance {
     pub fn record_observed(&mut self, source: &Source<'_>, field: &str, said: &Value) {
         self.time = unix_ms();
         let name = self.names.id(source.server, source.tool);
-        Recorder::new(self, name, source.call).said(field, said);
+        Recorder::new(self, name, source.call, None).said(field, said);
         self.shrink_buffers();
     }
 

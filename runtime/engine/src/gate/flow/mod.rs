@@ -41,6 +41,8 @@ const MAX_CARRIED: u32 = 10_000;
 pub(super) enum Objection {
     /// An address out of untrusted text.
     Tainted,
+    /// A target that stands in untrusted text, and is asked about.
+    Read,
     /// A target that was only observed.
     Observed,
     /// A target that nothing vouches for.
@@ -64,7 +66,7 @@ impl Objection {
     pub const fn code(self) -> &'static str {
         match self {
             Self::Tainted => "effect.tainted",
-            Self::Observed => "effect.read_target",
+            Self::Read | Self::Observed => "effect.read_target",
             Self::Unproven => "effect.target",
             Self::Unvouched => "effect.unvouched",
             Self::NoTarget => "effect.no_target",
@@ -213,7 +215,7 @@ impl<'p> Flow<'_, 'p> {
         let one_target = objections == 1
             && matches!(
                 objection,
-                Objection::Observed | Objection::Unproven | Objection::Tainted
+                Objection::Read | Objection::Observed | Objection::Unproven | Objection::Tainted
             );
         let hard = asked.intersection(Effects::HARD).iter().next();
         Ok(Some(FlowVerdict {
@@ -326,7 +328,8 @@ impl Pass<'_, '_, '_> {
             }
             Trust::Tainted | Trust::Observed if anything => Objection::Copied,
             Trust::Unproven if anything => Objection::Unvouched,
-            Trust::Tainted | Trust::Observed => Objection::Observed,
+            Trust::Tainted => Objection::Read,
+            Trust::Observed => Objection::Observed,
             Trust::Unproven | Trust::Vouched => Objection::Unproven,
         };
         self.object(objection, target, leaf)
@@ -469,7 +472,7 @@ impl Pass<'_, '_, '_> {
         if leaf.sink != NO_SINK {
             return Ok(Role::Target);
         }
-        let raw = raw_text(self.flow.arguments, leaf.near.0, leaf.near.1).ok_or(Corrupt)?;
+        let raw = raw_text(self.flow.arguments, leaf.name.0, leaf.name.1).ok_or(Corrupt)?;
         let heuristics = self.flow.heuristics;
         let FlowScratch { name, roles, .. } = &mut *self.scratch;
         if !raw.contains('\\') {
