@@ -3,6 +3,8 @@
 # expected.json: fails if one got worse. Installs what it needs into target/agentdojo.
 #
 #   benches/agentdojo/run.sh BOUNCER [--update] [further options of score.py]
+#
+# AGENTDYN names a folder with AgentDyn's conversations (README.md), which are scored as well.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 root="$(cd "$here/../.." && pwd)"
@@ -23,5 +25,17 @@ if ! cmp -s "$here/requirements.txt" "$work/installed.txt"; then
 fi
 rm -rf "$work/traces"
 "$python" "$here/traces.py" "$work/traces"
-exec "$python" "$here/score.py" "$work/traces" --bouncer "$bouncer" \
-    --policies "$root/examples/agentdojo" --expected "$here/expected.json" "$@"
+failed=0
+"$python" "$here/score.py" "$work/traces" --bouncer "$bouncer" \
+    --policies "$root/examples/agentdojo" --expected "$here/expected.json" "$@" || failed=1
+if [ -n "${AGENTDYN:-}" ]; then
+    printf '\nAgentDyn\n\n'
+    rm -rf "$work/agentdyn"
+    mkdir -p "$work/agentdyn"
+    "$python" "$here/agentdyn.py" "$AGENTDYN" "$work/agentdyn/traces"
+    "$python" "$here/score.py" "$work/agentdyn/traces" --bouncer "$bouncer" \
+        --only defaults --only defaults_words --expected "$here/expected-agentdyn.json" "$@" || failed=1
+else
+    printf '\nAgentDyn is not scored: AGENTDYN names no folder with it.\n'
+fi
+exit "$failed"
