@@ -2,7 +2,9 @@
 //! where they live, and a second copy would only repeat their tables.
 
 use bouncer_compiler::policy::{Outputs, Segment, SqlDialect};
-use bouncer_engine::provenance::{FieldRule, LabelStep, OutputLabels, Provenance, Scratch, Source};
+use bouncer_engine::provenance::{
+    Echo, FieldRule, LabelStep, OutputLabels, Provenance, Scratch, Source,
+};
 use bouncer_engine::tools::LabelHeuristics;
 use bouncer_plan::Label;
 use bouncer_reader::address;
@@ -48,6 +50,12 @@ pub fn is_address(text: &str) -> bool {
 /// Whether the whole text looks like an address or a URL.
 pub fn is_destination_shaped(text: &str) -> bool {
     address::is_destination_shaped(text)
+}
+
+/// Whether a text that is no destination as a whole, in an argument of this name, is
+/// searched for destinations.
+pub fn may_name_recipients(name: &str, text: &str) -> bool {
+    address::may_name_recipients(address::argument_role(name), text)
 }
 
 /// The destination-shaped tokens of a folded text.
@@ -115,6 +123,17 @@ impl Seen {
         outputs: Option<&Outputs>,
         by_name: Option<&LabelHeuristics>,
     ) {
+        self.record_answer(result, outputs, by_name, &Echo::default());
+    }
+
+    /// The same, where what calls of the tool carried vouches for nothing.
+    pub fn record_answer(
+        &mut self,
+        result: &serde_json::Value,
+        outputs: Option<&Outputs>,
+        by_name: Option<&LabelHeuristics>,
+        echo: &Echo,
+    ) {
         let labels = match outputs {
             Some(outputs) => OutputLabels {
                 default: outputs.label,
@@ -139,7 +158,7 @@ impl Seen {
             tool: "",
             call: 0,
         };
-        self.0.record_result(&source, &labels, result);
+        self.0.record_answer(&source, &labels, result, echo);
     }
 
     /// Where the value comes from; `None` is unproven.
