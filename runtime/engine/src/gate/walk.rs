@@ -6,7 +6,7 @@
 //! flat stack. Knows nothing of verdicts.
 
 use super::eval::{Evaluator, Kind, LeafText};
-use super::leaf::{Frame, Leaf, LeafKind, NO_SINK, Step};
+use super::leaf::{Frame, Leaf, LeafKind, NO_SINK, Step, raw_text};
 use super::sink::SinkPaths;
 use bouncer_plan::format::{NONE, PathNode};
 use bouncer_plan::{Corrupt, Tables, at, edge_slot, slice};
@@ -368,7 +368,9 @@ impl<'a> Walk<'_, '_, 'a> {
             self.list_leaf(&event, sink, top, name);
         }
         if self.scratch.active.len() > active {
-            evaluator.begin_leaf(kind, &text);
+            let (start, end) = self.name_at(step);
+            let name = raw_text(self.arguments, start, end).unwrap_or_default();
+            evaluator.begin_leaf(kind, &text, name);
             if kind == Kind::String {
                 self.note_shape(&evaluator.scratch.raw);
             }
