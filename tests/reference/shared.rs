@@ -151,9 +151,15 @@ pub fn sql_tables(text: &str, sql_dialect: SqlDialect) -> Option<Vec<String>> {
     Some(tables)
 }
 
+/// Whether a server may take a text, in an argument of this name, for a relative path.
+pub fn may_be_relative(text: &str, name: &str) -> bool {
+    path::may_be_relative(text, name)
+}
+
 /// As the path prefix, with symbolic links resolved.
 pub fn within_resolved(value: &str, prefix: &str) -> bool {
-    path::within_resolved(value, &[prefix], None)
+    let base = (!prefix.starts_with('/')).then_some(std::path::Path::new("."));
+    path::within_resolved(value, &[prefix], base)
 }
 
 /// What a conversation has read. The store looks through many disguises; that it finds

@@ -424,7 +424,9 @@ impl<'a> Walk<'_, '_, 'a> {
             self.note_top(step, text);
         }
         if self.scratch.active.len() > active {
-            evaluator.begin_leaf(kind, &text);
+            let (start, end) = place.near;
+            let name = raw_text(self.arguments, start, end).unwrap_or_default();
+            evaluator.begin_leaf(kind, &text, name);
             if kind == Kind::String {
                 self.note_shape(&evaluator.scratch.raw);
             }
@@ -447,20 +449,20 @@ impl<'a> Walk<'_, '_, 'a> {
 
     /// Where a value stands, as far as that is listed.
     fn place_of(&self, frame: &Frame, step: Step) -> Result<Place, Corrupt> {
+        let near = match step {
+            Step::Key(start, end, _) => (start, end),
+            Step::Root | Step::Index(_) => frame.name,
+        };
         let Listing::Leaves(sinks) = self.listing else {
             return Ok(Place {
                 sink: NO_SINK,
                 top: (0, 0),
-                near: (0, 0),
+                near,
             });
         };
         let top = match step {
             Step::Key(start, end, _) if self.scratch.frames.len() == 1 => (start, end),
             _ => frame.top,
-        };
-        let near = match step {
-            Step::Key(start, end, _) => (start, end),
-            _ => frame.name,
         };
         let sink = match sinks {
             _ if frame.sink != NO_SINK => frame.sink,

@@ -112,7 +112,7 @@ const HEADERS: &[&str] = &[
 #[must_use]
 pub fn argument_role(name: &str) -> ArgumentRole {
     let (mut recipient, mut line, mut body, mut last) = (false, false, false, "");
-    words(name, &mut |word| {
+    words_of(name, &mut |word| {
         recipient |= listed(RECIPIENTS, word);
         line |= listed(LINES, word);
         body |= listed(BODIES, word);
@@ -145,7 +145,7 @@ fn listed(list: &[&str], word: &str) -> bool {
 }
 
 /// Hands over the words of a name: `replyTo`, `reply_to`, `reply-to`.
-fn words<'n>(name: &'n str, each: &mut dyn FnMut(&'n str)) {
+pub(crate) fn words_of<'n>(name: &'n str, each: &mut dyn FnMut(&'n str)) {
     let mut start = 0;
     let mut was_small = false;
     let mut emit = |from: usize, to: usize| {
