@@ -50,6 +50,8 @@ kind! {
         SqlVerb = 6,
         /// Tables of a query.
         SqlTable = 7,
+        /// Functions that a query calls.
+        SqlFunction = 8,
     }
 }
 
@@ -64,7 +66,8 @@ impl ViewKind {
             | Self::Domain
             | Self::Provenance
             | Self::SqlVerb
-            | Self::SqlTable => false,
+            | Self::SqlTable
+            | Self::SqlFunction => false,
         }
     }
 }
