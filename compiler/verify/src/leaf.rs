@@ -480,12 +480,15 @@ fn host(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option<Outcome> {
     Some(finish(bits, mask, true, leaf.through, fact.class))
 }
 
+/// What reads the values of a query.
+type QueryView = fn(&str, sql::Dialect, &mut dyn FnMut(&str)) -> Result<(), sql::Unreadable>;
+
 fn queried(
     fact: &Fact,
     leaf: &Leaf,
     table: Option<&Table>,
     dialect: u8,
-    view: fn(&str, sql::Dialect, &mut dyn FnMut(&str)) -> Result<(), sql::Unreadable>,
+    view: QueryView,
 ) -> Option<Outcome> {
     let (Value::Text(raw), Some(dialect)) = (&leaf.value, sql::Dialect::from_byte(dialect)) else {
         return Some(UNREADABLE);
