@@ -306,6 +306,12 @@ pub struct VerifyArgs {
     /// Fail on warnings too
     #[arg(long, value_name = "WHAT")]
     pub deny: Option<Deny>,
+    /// Show every pair of rules whose order decides, and not only those that surprise
+    #[arg(long)]
+    pub all: bool,
+    /// Steps of work after which the rest is undecided; a tenth for one question
+    #[arg(long, value_name = "STEPS")]
+    pub budget: Option<u64>,
     #[command(flatten)]
     pub layers: Layers,
 }
@@ -381,9 +387,28 @@ pub struct TestArgs {
     /// Fail if fewer per cent of a policy's rules decide some call
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub min_coverage: Option<u8>,
-    /// Print one JSON object
-    #[arg(long)]
+    /// Only tests whose name or file holds this text
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// How to print the results
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub format: TestFormat,
+    /// The same as `--format json`
+    #[arg(long, conflicts_with = "format")]
     pub json: bool,
+}
+
+/// How the results of tests are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TestFormat {
+    /// For people
+    Human,
+    /// One JSON object
+    Json,
+    /// XML as JUnit writes it
+    Junit,
+    /// Annotations of a GitHub workflow
+    Github,
 }
 
 /// Which approvals.

@@ -1,9 +1,10 @@
 //! `bouncer test`: the tests beside policies, and which rules they exercise.
 
 mod files;
+mod report;
 
 use super::player::Player;
-use crate::cli::TestArgs;
+use crate::cli::{TestArgs, TestFormat};
 use crate::output::{ERROR, Failure, Outcome, USAGE, error_line};
 use crate::source;
 use bouncer_compiler::diagnostic::{escape, visible};
@@ -27,8 +28,18 @@ pub fn run(args: &TestArgs) -> Outcome {
     let mut results = Vec::new();
     for file in &files {
         for case in files::read(file, args)? {
-            results.push(bench.run(case)?);
+            let meant = |filter: &String| case.name.contains(filter) || case.file.contains(filter);
+            if args.filter.as_ref().is_none_or(meant) {
+                results.push(bench.run(case)?);
+            }
         }
+    }
+    // A filter that nothing meets would pass for good.
+    if results.is_empty()
+        && let Some(filter) = &args.filter
+    {
+        error_line(&format!("no test is called `{}`", visible(filter)));
+        return Err(Failure::Code(USAGE));
     }
     let failed = results
         .iter()
@@ -42,7 +53,16 @@ pub fn run(args: &TestArgs) -> Outcome {
                 .is_some_and(|least| one.percent() < usize::from(least))
         })
         .collect();
-    if args.json {
+    let format = if args.json {
+        TestFormat::Json
+    } else {
+        args.format
+    };
+    if format == TestFormat::Junit {
+        write!(io::stdout(), "{}", report::junit(&results))?;
+    } else if format == TestFormat::Github {
+        write!(io::stdout(), "{}", report::github(&results))?;
+    } else if format == TestFormat::Json {
         let value = json!({
             "tests": results.iter().map(CaseResult::json).collect::<Vec<_>>(),
             "passed": results.len() - failed,
@@ -63,8 +83,9 @@ pub fn run(args: &TestArgs) -> Outcome {
         // If standard error is gone there is nobody left to tell.
         let _ = writeln!(
             anstream::stderr(),
-            "{} tests: {} passed, {failed} failed",
+            "{} test{}: {} passed, {failed} failed",
             results.len(),
+            if results.len() == 1 { "" } else { "s" },
             results.len() - failed
         );
         for one in &low {
@@ -110,11 +131,20 @@ struct CaseResult {
 struct Failed {
     line: u32,
     tool: String,
+    /// The call's arguments, as the test has them.
+    arguments: String,
     expected: Vec<String>,
     verdict: &'static str,
     contract: &'static str,
     reason: String,
     at: Option<String>,
+}
+
+/// The arguments that a line of a test has.
+fn arguments_of(step: &str) -> String {
+    let line: Option<Value> = serde_json::from_str(step).ok();
+    let arguments = line.as_ref().and_then(|line| line.get("arguments"));
+    arguments.map_or_else(|| "{}".to_owned(), Value::to_string)
 }
 
 impl Bench {
@@ -176,6 +206,7 @@ impl Bench {
                         result.failures.push(Failed {
                             line: *line,
                             tool: tool.to_owned(),
+                            arguments: arguments_of(step),
                             expected: missed,
                             verdict: record.verdict.name(),
                             contract: record.stage.name(),
@@ -195,61 +226,6 @@ impl Bench {
             )));
         }
         Ok(result)
-    }
-}
-
-impl CaseResult {
-    fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        if self.failures.is_empty() {
-            return writeln!(
-                out,
-                "\u{1b}[32mok\u{1b}[0m    {}: {}",
-                visible(&self.file),
-                visible(&self.name)
-            );
-        }
-        writeln!(
-            out,
-            "\u{1b}[1;31mFAIL\u{1b}[0m  {}:{}: {}",
-            visible(&self.file),
-            self.line,
-            visible(&self.name)
-        )?;
-        for failed in &self.failures {
-            write!(
-                out,
-                "      line {}: {}: expected {}, got {} ({}): {}",
-                failed.line,
-                visible(&failed.tool),
-                failed.expected.join(" and "),
-                failed.verdict,
-                failed.contract,
-                visible(&failed.reason)
-            )?;
-            match &failed.at {
-                Some(at) => writeln!(out, " [{}]", visible(at))?,
-                None => writeln!(out)?,
-            }
-        }
-        Ok(())
-    }
-
-    fn json(&self) -> Value {
-        let failures: Vec<Value> = self
-            .failures
-            .iter()
-            .map(|failed| {
-                json!({
-                    "line": failed.line, "tool": failed.tool, "expected": failed.expected,
-                    "verdict": failed.verdict, "contract": failed.contract,
-                    "reason": failed.reason, "at": failed.at,
-                })
-            })
-            .collect();
-        json!({
-            "file": self.file, "name": self.name, "line": self.line, "calls": self.calls,
-            "ok": self.failures.is_empty(), "failures": failures,
-        })
     }
 }
 

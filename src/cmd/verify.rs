@@ -20,7 +20,8 @@ pub fn run(args: &VerifyArgs) -> Outcome {
     let assertions = assertions(&args.assertions, &loaded.policy)?;
     let options = Options {
         assertions,
-        ..Options::default()
+        budget: args.budget.unwrap_or(Options::default().budget),
+        all: args.all,
     };
     let report = match bouncer_verify::run(&loaded, &tools, &options) {
         Ok(report) => report,
@@ -30,7 +31,11 @@ pub fn run(args: &VerifyArgs) -> Outcome {
     let counts = report::counts(&report);
     if format == Format::Human {
         // If standard error is gone there is nobody left to tell.
-        let _ = writeln!(anstream::stderr(), "{}", summary(args, &report, counts));
+        let _ = writeln!(
+            anstream::stderr(),
+            "{}",
+            summary(args, &report, counts, loaded.warnings.sources())
+        );
     }
     let denied = counts.errors > 0 || args.deny == Some(Deny::Warnings) && counts.warnings > 0;
     Ok(if denied { ERROR } else { 0 })
@@ -115,7 +120,7 @@ fn without_findings(diagnostics: &Diagnostics) -> serde_json::Value {
 }
 
 /// One line: what was looked at and what was found.
-fn summary(args: &VerifyArgs, report: &Report, counts: Counts) -> String {
+fn summary(args: &VerifyArgs, report: &Report, counts: Counts, sources: &SourceMap) -> String {
     let names: Vec<String> = args
         .policies
         .iter()
@@ -146,6 +151,25 @@ fn summary(args: &VerifyArgs, report: &Report, counts: Counts) -> String {
         line.push_str(&format!(
             "; {covered} of {all} tools and {} of {} arguments covered",
             arguments.covered, arguments.all
+        ));
+    }
+    if report.folded > 0 {
+        let plural = if report.folded == 1 { "" } else { "s" };
+        line.push_str(&format!(
+            "; {} usual order{plural} of rules not shown (`--all`)",
+            report.folded
+        ));
+    }
+    for accepted in &report.accepted {
+        let codes: Vec<&str> = accepted.codes.iter().map(|code| code.name()).collect();
+        let file = sources.file(accepted.at.file).map_or("", |file| &file.name);
+        line.push_str(&format!(
+            "\n  accepted at {}:{}: {} {}, because {}",
+            diagnostic::visible(file),
+            accepted.at.line,
+            accepted.findings,
+            codes.join(" or "),
+            diagnostic::visible(&accepted.reason)
         ));
     }
     line

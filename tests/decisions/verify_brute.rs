@@ -254,7 +254,11 @@ fn check(policy: &Policy, lists: bool, tally: &mut Tally) -> Result<(), String> 
     let set = policy.rules.as_ref().unwrap();
     let rules = &set.rules;
     let calls = Calls::of(&[policy], &[], &[], lists);
-    let report = verify(policy, &[], &Options::default()).unwrap();
+    let options = Options {
+        all: true,
+        ..Options::default()
+    };
+    let report = verify(policy, &[], &options).unwrap();
     let full = answers(policy, &calls);
     let alone: Vec<_> = (0..rules.len())
         .map(|rule| answers(&with_rules(policy, |at| at == rule), &calls))

@@ -91,13 +91,49 @@ fn notes_about_one_rule_are_told_once() {
         text.push_str(&format!("  - {{tool: {tool}, action: ask}}\n"));
     }
     let dir = policy("told-once", &text);
-    let (_, stdout, _) = run(&dir, &["verify", "p.yaml"]);
+    let (_, stdout, _) = run(&dir, &["verify", "p.yaml", "--all"]);
     assert_eq!(stdout.matches("note[B0805]").count(), 1, "{stdout}");
     assert!(
         stdout.contains("3 more of this kind here: p.yaml:6, p.yaml:7, p.yaml:8"),
         "{stdout}"
     );
-    assert_eq!(of(&findings(&dir, &[]), "B0805").len(), 4);
+    assert_eq!(of(&findings(&dir, &["--all"]), "B0805").len(), 4);
+    // What is stricter and comes first is how policies are written.
+    let (_, stdout, stderr) = run(&dir, &["verify", "p.yaml"]);
+    assert!(!stdout.contains("B0805"), "{stdout}");
+    assert!(
+        stderr.contains("4 usual orders of rules not shown"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_milder_rule_that_cuts_into_a_stricter_one_is_told() {
+    let order = |allow: &str| {
+        let text = format!(
+            "version: 1\npacks: []\nrules:\n  - {{tool: mail__send, when: {allow}, action: allow}}\n  - {{tool: mail__send, when: args.a == 1, action: deny}}\n  - {{tool: \"*\", action: deny}}\n"
+        );
+        let dir = policy("told-order", &text);
+        of(&findings(&dir, &[]), "B0805").len()
+    };
+    // It lets through what the second rule denies, and other calls.
+    assert_eq!(order("args.b == 1"), 1);
+    // It is an exception to the second, and as all are to the last.
+    assert_eq!(order("args.a == 1 and args.b == 1"), 0);
+}
+
+#[test]
+fn a_whole_file_accepts_findings() {
+    let text = "# bouncer: allow-file B0810, B0805 because the mail server is not there yet\nversion: 1\npacks: []\nrules:\n  - {tool: mail__send, when: args.b == 1, action: allow}\n  - {tool: mail__send, when: args.a == 1, action: deny}\n";
+    let dir = policy("told-file", text);
+    let (_, stdout, stderr) = run(&dir, &["verify", "p.yaml"]);
+    assert!(!stdout.contains("B0805"), "{stdout}");
+    assert!(
+        stderr.contains(
+            "accepted at p.yaml:1: 1 B0810 or B0805, because the mail server is not there yet"
+        ),
+        "{stderr}"
+    );
 }
 
 #[test]

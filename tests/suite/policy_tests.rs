@@ -65,7 +65,7 @@ fn a_wrong_expectation_fails_and_says_where() {
         "{stdout}"
     );
     assert!(
-        stdout.contains("line 5: resize: expected allow, got ask (rule)"),
+        stdout.contains("line 5: resize {") && stdout.contains("expected allow, got ask (rule)"),
         "{stdout}"
     );
     assert!(stdout.contains("policy.yaml:7:5"), "{stdout}");

@@ -555,9 +555,9 @@ pub(super) const PAGES: &[Page] = &[
         Code::CONFLICT,
         "two rules of different verdicts overlap",
         [
-            "Some calls match both rules, so that their order decides. The example is such a call.",
-            "Nothing is wrong if the order is meant: the narrow rule first, the wide one below. If somebody reorders the rules, verdicts change.",
-            "version: 1\npacks: []\nrules:\n  - {tool: \"pg__query\", when: 'args.q contains \"users\"', action: deny}\n  - {tool: \"pg__query\", when: 'args.q starts_with \"select\"', action: allow}\n",
+            "Some calls match both rules, so that their order decides. The example is such a call. Shown is a milder rule before a stricter one that is about other calls too; `--all` shows every pair.",
+            "The milder rule takes calls from the stricter one. Nothing is wrong if that is meant.",
+            "version: 1\npacks: []\nrules:\n  - {tool: \"pg__query\", when: 'args.q starts_with \"select\"', action: allow}\n  - {tool: \"pg__query\", when: 'args.q contains \"users\"', action: deny}\n",
             "Check the order against the example. Make the conditions exclude each other if the order should not matter.",
         ],
     ),

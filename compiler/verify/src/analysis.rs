@@ -21,6 +21,11 @@ pub(super) struct Analysis<'p> {
     pub names: Names,
     pub model: Model<'p>,
     pub findings: Vec<Finding>,
+    /// Every pair of rules whose order decides is reported.
+    pub all: bool,
+    /// Pairs of rules that were looked at for it, and pairs that are not reported.
+    pub orders: u32,
+    pub folded: u32,
 }
 
 /// Rules that are too mild to settle what is asked, see [`Avoid`].
@@ -45,6 +50,9 @@ impl<'p> Analysis<'p> {
             names,
             model,
             findings: Vec::new(),
+            all: options.all,
+            orders: 0,
+            folded: 0,
         })
     }
 

@@ -135,6 +135,11 @@ pub struct Finding {
 pub struct Report {
     /// The findings, by position, then code.
     pub findings: Vec<Finding>,
+    /// Pairs of rules of different verdicts about the same tools whose order is as usual, or
+    /// that were not looked at.
+    pub folded: u32,
+    /// What the authors accepted in comments.
+    pub accepted: Vec<Accepted>,
     /// Steps of work that it took.
     pub steps: u64,
     /// What the calls of each tool can cost, the dearest first.
@@ -145,6 +150,19 @@ pub struct Report {
     pub tools: Share,
     /// Arguments of the lock's tools, and how many of them the policy looks at.
     pub arguments: Share,
+}
+
+/// Findings that a comment accepts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// Where the comment stands.
+    pub at: Pos,
+    /// The codes that it accepts.
+    pub codes: Vec<Code>,
+    /// How many findings there were.
+    pub findings: u32,
+    /// Why, in the author's words.
+    pub reason: String,
 }
 
 /// A part of a whole.

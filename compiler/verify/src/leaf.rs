@@ -270,7 +270,16 @@ pub(super) fn counted(op: &Op, count: u64, mode: Mode) -> bool {
     let verdict = match op {
         Op::Compare(compare, text) => order(text).map(|order| holds(*compare, order)),
         Op::Equals(Scalar::Number(text)) => order(text).map(|order| order == Ordering::Equal),
-        _ => None,
+        // No count is compared so.
+        Op::Equals(_)
+        | Op::In(_)
+        | Op::Part(..)
+        | Op::Matches(_)
+        | Op::Within(_)
+        | Op::Exists
+        | Op::Type(_)
+        | Op::Provenance(_)
+        | Op::CarriesUntrusted => None,
     };
     Outcome::of(verdict, false).in_mode(mode)
 }
@@ -318,7 +327,9 @@ fn value(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option<Outcome> {
             };
             return simple(number::compare(text, operand).map(|order| holds(*compare, order)));
         }
-        _ => {}
+        // Asked of what was read before, not of the value.
+        Op::Provenance(_) | Op::CarriesUntrusted => return None,
+        Op::Equals(_) | Op::In(_) | Op::Part(..) | Op::Matches(_) | Op::Within(_) => {}
     }
     let (bits, mask, is_text) = match &leaf.value {
         Value::Text(raw) => {
@@ -334,7 +345,13 @@ fn value(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option<Outcome> {
             let found = match &fact.op {
                 Op::Equals(scalar) => *scalar == null,
                 Op::In(items) => items.contains(&ListItem::Scalar(null)),
-                _ => false,
+                // It has no text.
+                Op::Part(..) | Op::Matches(_) | Op::Within(_) => false,
+                Op::Compare(..)
+                | Op::Exists
+                | Op::Type(_)
+                | Op::Provenance(_)
+                | Op::CarriesUntrusted => return None,
             };
             (u8::from(found), 1, false)
         }
@@ -363,7 +380,10 @@ fn in_text(fact: &Fact, form: &str, bit: u8, table: Option<&Table>) -> Option<u8
                 .fold(0, |bits, more| bits | more)
         }
         Op::Within(prefixes) => within(prefixes, form, bit),
-        _ => 0,
+        // They have no forms.
+        Op::Compare(..) | Op::Exists | Op::Type(_) | Op::Provenance(_) | Op::CarriesUntrusted => {
+            return None;
+        }
     })
 }
 
@@ -382,7 +402,13 @@ fn in_scalar(fact: &Fact, json: &str, is_bool: bool, table: Option<&Table>) -> O
             _ => bits,
         }),
         Op::Within(prefixes) => within(prefixes, json, RESTRICTIVE),
-        _ => in_text(fact, json, RESTRICTIVE, table)?,
+        Op::Part(..)
+        | Op::Matches(_)
+        | Op::Compare(..)
+        | Op::Exists
+        | Op::Type(_)
+        | Op::Provenance(_)
+        | Op::CarriesUntrusted => in_text(fact, json, RESTRICTIVE, table)?,
     })
 }
 

@@ -41,7 +41,7 @@ mod unmodelled;
 mod ways;
 mod words;
 
-pub use finding::{Example, Finding, Kind, Place, Report, Severity, Share};
+pub use finding::{Accepted, Example, Finding, Kind, Place, Report, Severity, Share};
 pub use run::run;
 pub use tool_cost::ToolCost;
 
@@ -62,6 +62,8 @@ pub struct Options {
     /// Steps of work after which the analysis gives up on the rest. What it did not
     /// get to is reported as undecided.
     pub budget: u64,
+    /// Report every pair of rules whose order decides, and not only those that surprise.
+    pub all: bool,
 }
 
 impl Default for Options {
@@ -69,6 +71,7 @@ impl Default for Options {
         Self {
             assertions: Vec::new(),
             budget: 20_000_000,
+            all: false,
         }
     }
 }
@@ -114,6 +117,7 @@ pub fn verify(
     let costs = analysis.cost(tools);
     let proved = analysis.assertions(&all);
     let steps = options.budget.saturating_sub(analysis.theory.left());
+    let folded = analysis.folded;
     let mut findings = analysis.findings;
     findings.sort_by(|a, b| {
         let key = |finding: &Finding| finding.places.first().map(|place| place.at);
@@ -122,6 +126,7 @@ pub fn verify(
     Ok(Report {
         findings,
         steps,
+        folded,
         proved,
         costs,
         ..Report::default()

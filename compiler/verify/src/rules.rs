@@ -20,6 +20,11 @@ use std::collections::BTreeMap;
 /// Covering rules that one finding names.
 const MOST_COVERING: usize = 12;
 
+/// Pairs of rules whose order is looked at, and orders that are shown, unless all are asked
+/// for.
+const MOST_ORDERS: u32 = 2_000;
+const MOST_SHOWN: usize = 20;
+
 /// What a rule is good for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Standing {
@@ -66,6 +71,23 @@ impl Analysis<'_> {
                 self.conflicts(rule);
             }
         }
+        self.fold_orders();
+    }
+
+    /// Leaves out orders beyond those that anybody reads.
+    fn fold_orders(&mut self) {
+        if self.all {
+            return;
+        }
+        let (mut shown, mut folded) = (0, 0);
+        self.findings.retain(|finding| {
+            let order = finding.code == Code::CONFLICT;
+            shown += usize::from(order);
+            let kept = !order || shown <= MOST_SHOWN;
+            folded += u32::from(!kept);
+            kept
+        });
+        self.folded += folded;
     }
 
     pub(super) fn globs(&self, rule: u32) -> Vec<u32> {
@@ -508,7 +530,32 @@ impl Analysis<'_> {
         partners
     }
 
-    /// Reports later rules of another verdict that match what this rule decides.
+    /// Whether a rule is plainly an exception to a later one: the later one is stricter, and
+    /// about every call that this rule is about.
+    fn is_exception(&mut self, rule: u32, later: u32) -> bool {
+        let catches_all = self.rows(later).iter().any(Vec::is_empty);
+        if catches_all {
+            let (inner, outer) = (self.globs(rule), self.globs(later));
+            let names = &self.names;
+            let within = |id: &u32| {
+                names.get(*id).is_some_and(|glob| {
+                    outer.contains(id)
+                        || outer
+                            .iter()
+                            .any(|outer| names.matches(*outer, &glob.pattern))
+                })
+            };
+            if inner.iter().all(within) {
+                return true;
+            }
+        }
+        let reaches_beyond =
+            self.seek_rule(rule, &|other| other < rule || other == later, Level::Plain);
+        !matches!(reaches_beyond, Answer::Found(_))
+    }
+
+    /// Reports later rules of another verdict that match what this rule decides: where it is
+    /// milder and no mere exception to them, or all of them.
     fn conflicts(&mut self, rule: u32) {
         let action = self.model.action(rule);
         for other in self.partners(rule) {
@@ -516,6 +563,15 @@ impl Analysis<'_> {
                 continue;
             }
             let later = self.model.action(other);
+            if !self.all {
+                // What is stricter and comes first is how policies are written.
+                let looked_at = action < later && self.orders < MOST_ORDERS;
+                self.orders += u32::from(looked_at);
+                if !looked_at || self.is_exception(rule, other) {
+                    self.folded += 1;
+                    continue;
+                }
+            }
             match self.seek_both(rule, other, &|earlier| earlier < rule) {
                 Answer::Empty => {}
                 Answer::Found(assignment) if self.decides(rule, &assignment) == Some(true) => {
@@ -532,6 +588,7 @@ impl Analysis<'_> {
                         example,
                     );
                 }
+                Answer::Found(_) | Answer::Unknown if !self.all => self.folded += 1,
                 Answer::Found(_) | Answer::Unknown => {
                     let places = vec![
                         self.model.place(rule, "this rule"),

@@ -51,7 +51,7 @@ pub fn run(
             report.findings.push(finding);
         }
     }
-    suppress::apply(&mut report.findings, sources, !tools.is_empty());
+    report.accepted = suppress::apply(&mut report.findings, sources, !tools.is_empty());
     sort(&mut report.findings);
     Ok(report)
 }

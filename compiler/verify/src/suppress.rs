@@ -1,25 +1,31 @@
 //! Findings that the authors accepted: `# bouncer: allow B0803 because …` in a comment,
 //! on the line of the finding or the line above it.
 
-use super::{Finding, Kind, Place, Severity};
+use super::{Accepted, Finding, Kind, Place, Severity};
 use bouncer_compiler::diagnostic::{Code, SourceMap, all_codes, quote};
 use bouncer_compiler::policy::Pos;
 
 /// One comment.
 struct Suppression {
     at: Pos,
-    /// The line it is about.
-    line: u32,
+    /// The line it is about; `None`: its whole file.
+    line: Option<u32>,
     codes: Vec<Code>,
-    used: bool,
+    reason: String,
+    used: u32,
 }
 
 /// Codes that cannot be accepted: they are about the suppressions themselves.
 const NEVER: [Code; 2] = [Code::UNUSED_SUPPRESSION, Code::BAD_SUPPRESSION];
 
 /// Removes the findings that comments accept, and adds what is wrong with the comments.
-/// `with_tools`: there is a lock, so that findings about its tools could come up.
-pub(super) fn apply(findings: &mut Vec<Finding>, sources: &SourceMap, with_tools: bool) {
+/// `with_tools`: there is a lock, so that findings about its tools could come up. Returns what
+/// was accepted.
+pub(super) fn apply(
+    findings: &mut Vec<Finding>,
+    sources: &SourceMap,
+    with_tools: bool,
+) -> Vec<Accepted> {
     let mut wrong = Vec::new();
     let mut all: Vec<Suppression> = Vec::new();
     for file in 0..u32::try_from(sources.files().len()).unwrap_or(0) {
@@ -31,9 +37,10 @@ pub(super) fn apply(findings: &mut Vec<Finding>, sources: &SourceMap, with_tools
         };
         let mut kept = true;
         for suppression in &mut all {
-            let here = suppression.at.file == place.at.file && suppression.line == place.at.line;
+            let line = suppression.line.is_none_or(|line| line == place.at.line);
+            let here = suppression.at.file == place.at.file && line;
             if here && suppression.codes.contains(&finding.code) {
-                suppression.used = true;
+                suppression.used += 1;
                 kept = false;
             }
         }
@@ -43,14 +50,23 @@ pub(super) fn apply(findings: &mut Vec<Finding>, sources: &SourceMap, with_tools
         let name = sources.file(file).map_or("", |source| &source.name);
         name.starts_with("pack:")
     };
+    let mut accepted = Vec::new();
     for suppression in all {
+        if suppression.used > 0 && !built_in(suppression.at.file) {
+            accepted.push(Accepted {
+                at: suppression.at,
+                codes: suppression.codes.clone(),
+                findings: suppression.used,
+                reason: suppression.reason.clone(),
+            });
+        }
         // Without a lock nobody can tell whether one of these would be found; nor in a
         // pack, whose tools the user may not have.
         let needs_tools = suppression
             .codes
             .iter()
             .any(|code| (Code::UNCOVERED_TOOL..=Code::OPEN_EXFILTRATION).contains(code));
-        if suppression.used || needs_tools && !with_tools || built_in(suppression.at.file) {
+        if suppression.used > 0 || needs_tools && !with_tools || built_in(suppression.at.file) {
             continue;
         }
         let codes: Vec<&str> = suppression.codes.iter().map(|code| code.name()).collect();
@@ -65,6 +81,7 @@ pub(super) fn apply(findings: &mut Vec<Finding>, sources: &SourceMap, with_tools
         });
     }
     findings.append(&mut wrong);
+    accepted
 }
 
 /// The first line of the first file that says something.
@@ -130,15 +147,18 @@ fn comments(file: u32, sources: &SourceMap, all: &mut Vec<Suppression>, wrong: &
                 column,
             };
             match parse(text) {
-                Ok(codes) => all.push(Suppression {
+                Ok(accepts) => all.push(Suppression {
                     at: here,
-                    line: if before.trim().is_empty() {
-                        next_content(&lines, index)
+                    line: if accepts.whole {
+                        None
+                    } else if before.trim().is_empty() {
+                        Some(next_content(&lines, index))
                     } else {
-                        number
+                        Some(number)
                     },
-                    codes,
-                    used: false,
+                    codes: accepts.codes,
+                    reason: accepts.reason,
+                    used: 0,
                 }),
                 Err((message, help)) => wrong.push(Finding {
                     code: Code::BAD_SUPPRESSION,
@@ -164,14 +184,25 @@ fn next_content(lines: &[&str], index: usize) -> u32 {
     found.map_or(0, |(at, _)| u32::try_from(at + 1).unwrap_or(u32::MAX))
 }
 
-/// ` allow B0803, B0805 because REASON`
-fn parse(text: &str) -> Result<Vec<Code>, (String, String)> {
-    let form = "write `# bouncer: allow CODE because REASON`".to_owned();
-    let Some(rest) = text
-        .trim()
-        .strip_prefix("allow")
-        .filter(|r| r.starts_with(char::is_whitespace))
-    else {
+/// What a comment says.
+#[derive(Debug, PartialEq, Eq)]
+struct Accepts {
+    codes: Vec<Code>,
+    reason: String,
+    /// It is about the whole file.
+    whole: bool,
+}
+
+/// ` allow B0803, B0805 because REASON`, or `allow-file` for the whole file.
+fn parse(text: &str) -> Result<Accepts, (String, String)> {
+    let form = "write `# bouncer: allow CODE because REASON`, or `allow-file` for the whole file"
+        .to_owned();
+    let text = text.trim();
+    let (whole, rest) = match text.strip_prefix("allow-file") {
+        Some(rest) => (true, Some(rest)),
+        None => (false, text.strip_prefix("allow")),
+    };
+    let Some(rest) = rest.filter(|r| r.starts_with(char::is_whitespace)) else {
         return Err(("this comment is not a suppression".to_owned(), form));
     };
     let (codes, reason) = match rest.split_once(" because") {
@@ -206,7 +237,11 @@ fn parse(text: &str) -> Result<Vec<Code>, (String, String)> {
     if out.is_empty() {
         return Err(("this suppression names no code".to_owned(), form));
     }
-    Ok(out)
+    Ok(Accepts {
+        codes: out,
+        reason: reason.to_owned(),
+        whole,
+    })
 }
 
 #[cfg(test)]
@@ -216,8 +251,14 @@ mod tests {
     #[test]
     fn comments_are_read() {
         let codes = |text: &str| {
-            parse(text).map(|codes| codes.iter().map(|code| code.name()).collect::<Vec<_>>())
+            let names = |accepts: Accepts| {
+                let codes = accepts.codes.iter();
+                codes.map(|code| code.name()).collect::<Vec<_>>()
+            };
+            parse(text).map(names)
         };
+        let whole = parse(" allow-file B0805 because that is how it is").unwrap();
+        assert!(whole.whole && whole.reason == "that is how it is");
         assert_eq!(codes(" allow B0803 because it is so"), Ok(vec!["B0803"]));
         assert_eq!(
             codes(" allow b0803, B0805 because: of that"),

@@ -54,9 +54,23 @@ pub fn json(report: &Report, sources: &SourceMap) -> Value {
             })
         })
         .collect();
+    let accepted: Vec<Value> = report
+        .accepted
+        .iter()
+        .map(|accepted| {
+            json!({
+                "position": position(accepted.at, sources),
+                "codes": accepted.codes.iter().map(|code| code.name()).collect::<Vec<_>>(),
+                "findings": accepted.findings,
+                "reason": accepted.reason,
+            })
+        })
+        .collect();
     let counts = counts(report);
     json!({
         "findings": findings,
+        "accepted": accepted,
+        "usual_orders": report.folded,
         "coverage": { "tools": share(report.tools), "arguments": share(report.arguments) },
         "costs": costs,
         "counts": { "errors": counts.errors, "warnings": counts.warnings, "notes": counts.notes },

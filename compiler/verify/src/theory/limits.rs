@@ -99,7 +99,12 @@ impl Theory {
                 (parts.join("|"), false)
             }
             // Path tests have no pattern; the others say nothing of a text.
-            _ => return Limit::Anything,
+            Op::Within(_)
+            | Op::Compare(..)
+            | Op::Exists
+            | Op::Type(_)
+            | Op::Provenance(_)
+            | Op::CarriesUntrusted => return Limit::Anything,
         };
         let table = if exact && pattern.is_empty() {
             self.pattern(id)
@@ -185,7 +190,15 @@ fn bounds(op: &Op, viewed: bool) -> Bounds {
                 bounds.item(item, viewed);
             }
         }
-        _ => {}
+        // Asked of these two only.
+        Op::Part(..)
+        | Op::Matches(_)
+        | Op::Within(_)
+        | Op::Compare(..)
+        | Op::Exists
+        | Op::Type(_)
+        | Op::Provenance(_)
+        | Op::CarriesUntrusted => {}
     }
     bounds
 }

@@ -174,7 +174,14 @@ fn named(op: &Op, out: &mut Vec<String>) {
                 scalar(value);
             }
         }),
-        _ => {}
+        // They name none.
+        Op::Part(..)
+        | Op::Matches(_)
+        | Op::Within(_)
+        | Op::Exists
+        | Op::Type(_)
+        | Op::Provenance(_)
+        | Op::CarriesUntrusted => {}
     }
 }
 
