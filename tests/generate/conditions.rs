@@ -58,7 +58,11 @@ fn test(rng: &mut Rng, paths: &[Path], at: Pos) -> Test {
                 SqlDialect::Sqlite,
                 SqlDialect::Mysql,
             ]);
-            let view = *rng.choose(&[View::SqlVerb(dialect), View::SqlTable(dialect)]);
+            let view = *rng.choose(&[
+                View::SqlVerb(dialect),
+                View::SqlTable(dialect),
+                View::SqlFunction(dialect),
+            ]);
             (quantifier, Subject::Arg(path, view), sql(rng))
         }
         _ => (quantifier, Subject::Arg(path, View::Value), op(rng)),
@@ -209,7 +213,7 @@ fn viewed(rng: &mut Rng) -> Op {
 
 fn sql(rng: &mut Rng) -> Op {
     let name = |rng: &mut Rng| {
-        let name = rng.pick(&["select", "drop", "delete", "users", "secret", "x"]);
+        let name = rng.pick(&["select", "drop", "delete", "users", "secret", "x", "lower"]);
         (*name).to_owned()
     };
     match rng.below(4) {

@@ -26,6 +26,7 @@ pub const TEXTS: &[&str] = &[
     "drop table users",
     "DROP  TABLE users",
     "select 1",
+    "select lower(a) from x",
     "select * from users; drop table x",
     "delete from secret",
     "-- nothing",

@@ -285,6 +285,9 @@ impl Judge<'_> {
                 .collect(),
             View::SqlVerb(dialect) => shared::sql_verbs(text, dialect).map(|verbs| vec![verbs]),
             View::SqlTable(dialect) => shared::sql_tables(text, dialect).map(|names| vec![names]),
+            View::SqlFunction(dialect) => {
+                shared::sql_functions(text, dialect).map(|names| vec![names])
+            }
         };
         let Some(readings) = readings else {
             return vec![UNKNOWN];

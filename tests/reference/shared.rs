@@ -156,6 +156,14 @@ pub fn may_be_relative(text: &str, name: &str) -> bool {
     path::may_be_relative(text, name)
 }
 
+/// Functions of a query; `None` if it does not parse.
+pub fn sql_functions(text: &str, sql_dialect: SqlDialect) -> Option<Vec<String>> {
+    let mut functions = Vec::new();
+    let mut add = |function: &str| functions.push(function.to_owned());
+    sql::functions(text, dialect(sql_dialect)?, &mut add).ok()?;
+    Some(functions)
+}
+
 /// As the path prefix, with symbolic links resolved.
 pub fn within_resolved(value: &str, prefix: &str) -> bool {
     let base = (!prefix.starts_with('/')).then_some(std::path::Path::new("."));

@@ -69,6 +69,9 @@ impl Display for Subject {
             SubjectKind::Arg(path, View::Domain) => write!(f, "domain({})", Written(path)),
             SubjectKind::Arg(path, View::SqlVerb(dialect)) => sql(f, path, *dialect, "verb"),
             SubjectKind::Arg(path, View::SqlTable(dialect)) => sql(f, path, *dialect, "table"),
+            SubjectKind::Arg(path, View::SqlFunction(dialect)) => {
+                sql(f, path, *dialect, "function")
+            }
             SubjectKind::Count(path) if path.0.is_empty() => f.write_str("count(args)"),
             SubjectKind::Count(path) => write!(f, "{}.count", Written(path)),
             SubjectKind::Provenance(path) => write!(f, "provenance({})", Written(path)),

@@ -306,7 +306,9 @@ impl Lower<'_> {
     fn viewed(&mut self, view: View, text: &str, span: Span) -> Option<String> {
         match view {
             View::Value => Some(text.to_owned()),
-            View::SqlVerb(_) | View::SqlTable(_) => Some(text.to_ascii_lowercase()),
+            View::SqlVerb(_) | View::SqlTable(_) | View::SqlFunction(_) => {
+                Some(text.to_ascii_lowercase())
+            }
             View::Host | View::Domain => {
                 let error =
                     |help: String| Error::new(format!("`{text}` is never a host"), span).help(help);
@@ -360,7 +362,10 @@ impl Lower<'_> {
     }
 
     fn pattern(&mut self, view: View, text: &str, span: Span) -> Option<ListItem> {
-        if matches!(view, View::SqlVerb(_) | View::SqlTable(_)) {
+        if matches!(
+            view,
+            View::SqlVerb(_) | View::SqlTable(_) | View::SqlFunction(_)
+        ) {
             return self.fail(
                 Error::new(format!("`{text}` is never part of a query"), span)
                     .help("use `matches /regex/`"),

@@ -301,18 +301,19 @@ impl Builder {
         let view = match part.as_ref().map(Pair::as_str) {
             Some(".verb") => View::SqlVerb(dialect),
             Some(".table") => View::SqlTable(dialect),
+            Some(".function") => View::SqlFunction(dialect),
             Some(other) => {
                 let at = part.as_ref().map_or(here, span);
                 let error = Error::new(format!("`sql(…)` has no part `{other}`"), at);
                 return self.fail(
                     match similar(
                         other.trim_start_matches('.'),
-                        ["verb", "verbs", "table", "tables"],
+                        ["verb", "verbs", "table", "tables", "function", "functions"],
                     ) {
                         Some(near) => {
                             error.help(format!("did you mean `.{}`?", near.trim_end_matches('s')))
                         }
-                        None => error.help("it has `.verb` and `.table`"),
+                        None => error.help("it has `.verb`, `.table` and `.function`"),
                     },
                 );
             }

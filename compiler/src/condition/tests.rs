@@ -226,6 +226,10 @@ fn subjects() {
             "sql(args.x, postgres).table",
             View::SqlTable(SqlDialect::Postgres),
         ),
+        (
+            "sql(args.x, mysql).function",
+            View::SqlFunction(SqlDialect::Mysql),
+        ),
     ] {
         // Views are lower case, and so are their literals.
         let text = format!("{text} == Evil");
@@ -698,7 +702,8 @@ mod round_trip {
             1 => Just(View::Host),
             1 => Just(View::Domain),
             1 => dialect.clone().prop_map(View::SqlVerb),
-            1 => dialect.prop_map(View::SqlTable),
+            1 => dialect.clone().prop_map(View::SqlTable),
+            1 => dialect.prop_map(View::SqlFunction),
         ];
         let subject = prop_oneof![
             6 => (some_path(), view).prop_map(|(path, view)| SubjectKind::Arg(path, view)),

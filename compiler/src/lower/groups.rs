@@ -286,6 +286,7 @@ fn place(paths: &PathTable, subject: &Subject) -> (DimensionKey, u64) {
                 View::Domain => (ViewKind::Domain, SqlDialect::Generic),
                 View::SqlVerb(dialect) => (ViewKind::SqlVerb, *dialect),
                 View::SqlTable(dialect) => (ViewKind::SqlTable, *dialect),
+                View::SqlFunction(dialect) => (ViewKind::SqlFunction, *dialect),
             };
             let path = paths.id(path);
             let key = DimensionKey {

@@ -93,6 +93,8 @@ pub enum View {
     SqlVerb(SqlDialect),
     /// `sql(x).table`: tables that the query names, as [`View::SqlVerb`].
     SqlTable(SqlDialect),
+    /// `sql(x).function`: functions that the query calls, as [`View::SqlVerb`].
+    SqlFunction(SqlDialect),
 }
 
 /// An argument path, without the leading `args`. An empty path is the whole object.

@@ -18,6 +18,7 @@ pub(super) enum Look {
     Domain,
     SqlVerb(SqlDialect),
     SqlTable(SqlDialect),
+    SqlFunction(SqlDialect),
     Provenance,
     /// Whether a destination inside the text was read before.
     Carries,
@@ -178,6 +179,7 @@ impl Facts {
                     View::Domain => Look::Domain,
                     View::SqlVerb(dialect) => Look::SqlVerb(*dialect),
                     View::SqlTable(dialect) => Look::SqlTable(*dialect),
+                    View::SqlFunction(dialect) => Look::SqlFunction(*dialect),
                 };
                 (self.path_id(path), look, ViewKind::Value)
             }

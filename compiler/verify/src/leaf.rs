@@ -152,8 +152,9 @@ pub(super) fn outcome(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option
     match fact.look {
         Look::Value => value(fact, leaf, table),
         Look::Host | Look::Domain => host(fact, leaf, table),
-        Look::SqlVerb(dialect) => queried(fact, leaf, table, dialect as u8, false),
-        Look::SqlTable(dialect) => queried(fact, leaf, table, dialect as u8, true),
+        Look::SqlVerb(dialect) => queried(fact, leaf, table, dialect as u8, sql::verbs),
+        Look::SqlTable(dialect) => queried(fact, leaf, table, dialect as u8, sql::tables),
+        Look::SqlFunction(dialect) => queried(fact, leaf, table, dialect as u8, sql::functions),
         Look::Provenance => {
             let Op::Provenance(labels) = &fact.op else {
                 return None;
@@ -506,12 +507,15 @@ fn host(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option<Outcome> {
     Some(finish(bits, mask, true, leaf.through, fact.class))
 }
 
+/// What reads the values of a query.
+type QueryView = fn(&str, sql::Dialect, &mut dyn FnMut(&str)) -> Result<(), sql::Unreadable>;
+
 fn queried(
     fact: &Fact,
     leaf: &Leaf,
     table: Option<&Table>,
     dialect: u8,
-    tables: bool,
+    view: QueryView,
 ) -> Option<Outcome> {
     let (Value::Text(raw), Some(dialect)) = (&leaf.value, sql::Dialect::from_byte(dialect)) else {
         return Some(UNREADABLE);
@@ -522,12 +526,7 @@ fn queried(
             values.push(value.to_owned());
         }
     };
-    let read = if tables {
-        sql::tables(raw, dialect, &mut add)
-    } else {
-        sql::verbs(raw, dialect, &mut add)
-    };
-    if read.is_err() {
+    if view(raw, dialect, &mut add).is_err() {
         return Some(UNREADABLE);
     }
     let mut hits = 0;

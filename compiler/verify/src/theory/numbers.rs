@@ -120,9 +120,10 @@ fn settles_numbers(fact: &Fact, mode: Mode) -> Option<bool> {
         {
             Some(false)
         }
-        (Look::Host | Look::Domain | Look::SqlVerb(_) | Look::SqlTable(_), _) => {
-            Some(matches!(mode, Mode::Any | Mode::Maybe))
-        }
+        (
+            Look::Host | Look::Domain | Look::SqlVerb(_) | Look::SqlTable(_) | Look::SqlFunction(_),
+            _,
+        ) => Some(matches!(mode, Mode::Any | Mode::Maybe)),
         (Look::Value, Op::Part(..) | Op::Matches(_) | Op::Within(_)) => match mode {
             Mode::Plain | Mode::All => Some(false),
             Mode::Maybe => Some(true),

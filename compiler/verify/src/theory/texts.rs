@@ -179,7 +179,7 @@ impl Theory {
                     hints.push(r"\A[a-z]+ [a-z ]+\z".to_owned());
                     hints.push(r"\A[a-z]+@[a-z]+@[a-z.]+\z".to_owned());
                 }
-                Look::SqlVerb(_) | Look::SqlTable(_) => {
+                Look::SqlVerb(_) | Look::SqlTable(_) | Look::SqlFunction(_) => {
                     hints.extend(QUERIES.iter().map(|query| format!(r"\A{query}\z")));
                     // What does not parse.
                     hints.push(r"\A[(][!-$&-~ ]*\z".to_owned());
@@ -386,7 +386,7 @@ impl Theory {
             Look::Host | Look::Domain => self.forms_fail(viewed, (HOST, None), HOST, through),
             // A query has several values: each has to meet what all have to, and what one
             // has to, some one has to.
-            Look::SqlVerb(_) | Look::SqlTable(_) => {
+            Look::SqlVerb(_) | Look::SqlTable(_) | Look::SqlFunction(_) => {
                 let claims: Vec<Claim> = viewed
                     .iter()
                     .filter(|(_, mode, _)| !(through && matches!(mode, Mode::Plain | Mode::Maybe)))
@@ -490,7 +490,8 @@ impl Theory {
 }
 
 /// Shapes of queries, with names to be chosen.
-const QUERIES: [&str; 14] = [
+const QUERIES: [&str; 15] = [
+    "select [a-z_]+[(]1[)]",
     "select [a-z0-9_]+",
     "select [*] from [a-z_]+",
     "select [a-z_]+ from [a-z_]+ where [a-z_]+ = '[!-$&(-~]*'",

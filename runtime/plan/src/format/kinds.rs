@@ -53,6 +53,8 @@ kind! {
         /// What the call does, and what was read before it; only on the path
         /// [`NONE`](super::NONE).
         Session = 8,
+        /// Functions that a query calls.
+        SqlFunction = 9,
     }
 }
 
@@ -67,7 +69,8 @@ impl ViewKind {
             | Self::Domain
             | Self::Provenance
             | Self::SqlVerb
-            | Self::SqlTable => false,
+            | Self::SqlTable
+            | Self::SqlFunction => false,
         }
     }
 }

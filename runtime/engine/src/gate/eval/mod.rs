@@ -326,7 +326,9 @@ impl<'e, 'p> Evaluator<'e, 'p> {
                 Ok(())
             }
             ViewKind::Count | ViewKind::Calls | ViewKind::Session => Ok(()),
-            ViewKind::SqlVerb | ViewKind::SqlTable => self.sql_view(dimension, through),
+            ViewKind::SqlVerb | ViewKind::SqlTable | ViewKind::SqlFunction => {
+                self.sql_view(dimension, through)
+            }
         }
     }
 

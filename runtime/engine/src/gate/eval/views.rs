@@ -1,4 +1,4 @@
-//! Tests of what a leaf is seen as: its host or domain, a query's verbs and tables, its
+//! Tests of what a leaf is seen as: its host or domain, a query's verbs, tables and functions, its
 //! provenance.
 
 use super::scratch::EvalScratch;
@@ -81,7 +81,7 @@ impl Evaluator<'_, '_> {
         Ok(())
     }
 
-    /// Tests of the values that a query has: its verbs or tables.
+    /// Tests of the values that a query has: its verbs, tables or functions.
     pub(super) fn sql_view(&mut self, dimension: &Dimension, through: bool) -> Result<(), Corrupt> {
         let Some(values) = self.sql_values(dimension) else {
             return self.unreadable(dimension);
@@ -166,6 +166,7 @@ impl Evaluator<'_, '_> {
         match dimension.view {
             ViewKind::SqlVerb => sql::verbs(query, dialect, &mut add).ok()?,
             ViewKind::SqlTable => sql::tables(query, dialect, &mut add).ok()?,
+            ViewKind::SqlFunction => sql::functions(query, dialect, &mut add).ok()?,
             ViewKind::Value
             | ViewKind::Host
             | ViewKind::Domain
