@@ -28,6 +28,7 @@ mod verify_brute;
 mod verify_claims;
 mod verify_domain;
 mod verify_growth;
+mod verify_overlap;
 mod verify_replay;
 
 /// How many cases a test tries: a twentieth, or all of them if `BOUNCER_THOROUGH` is set, as

@@ -174,10 +174,17 @@ pub fn gate(policy: &Policy) -> Gate {
 
 /// What a policy answers to all calls: the verdict and the deciding rule.
 pub fn answers(policy: &Policy, calls: &Calls) -> Vec<(Verdict, Option<u32>)> {
+    answers_to(policy, &calls.calls)
+}
+
+/// The same to a list of calls: the tool, and the arguments.
+pub fn answers_to(
+    policy: &Policy,
+    calls: &[(&'static str, String)],
+) -> Vec<(Verdict, Option<u32>)> {
     let gate = gate(policy);
     let mut conversation = gate.conversation();
     calls
-        .calls
         .iter()
         .map(|(tool, arguments)| {
             let call = Call::hypothetical(None, tool, Some(arguments.as_bytes()));

@@ -11,7 +11,7 @@ use bouncer_engine::tools::ToolDefinition;
 use bouncer_plan::Verdict;
 use bouncer_verify::{Example, Kind, ListedTool, Options, Relation, diff, verify};
 
-fn verdict(rng: &mut Rng) -> Verdict {
+pub fn verdict(rng: &mut Rng) -> Verdict {
     *rng.choose(&[Verdict::Allow, Verdict::Ask, Verdict::Deny])
 }
 
@@ -38,7 +38,7 @@ fn probe(tools: &ToolGlob, condition: &Cond, action: Verdict, fallback: Verdict)
     }
 }
 
-fn judge(gate: &Gate, example: &Example) -> Verdict {
+pub fn judge(gate: &Gate, example: &Example) -> Verdict {
     let mut conversation = gate.conversation();
     let call = Call::hypothetical(
         example.server.as_deref(),
@@ -53,7 +53,7 @@ fn judge(gate: &Gate, example: &Example) -> Verdict {
 }
 
 /// Whether an assertion is about the calls that a policy of one rule judges so.
-fn about(property: &Property) -> (Policy, Verdict) {
+pub fn about(property: &Property) -> (Policy, Verdict) {
     let condition = property.condition.clone().unwrap_or(Cond::All(vec![]));
     let strict = matches!(
         (property.always, property.verdict),
@@ -156,7 +156,7 @@ fn assertions_are_what_trying_every_call_shows() {
 }
 
 /// The same policy with something changed.
-fn changed(rng: &mut Rng, policy: &Policy) -> Policy {
+pub fn changed(rng: &mut Rng, policy: &Policy) -> Policy {
     let mut changed = policy.clone();
     let Some(set) = &mut changed.rules else {
         return changed;

@@ -245,6 +245,20 @@ fn scalars(ops: &[&Op]) -> Vec<&'static str> {
         .collect()
 }
 
+/// The leaves that these tests tell apart, as JSON.
+pub fn leaves_of(ops: &[&Op]) -> Vec<String> {
+    let mut all = Vec::new();
+    for op in ops {
+        patterns(op, &mut all);
+    }
+    all.sort();
+    all.dedup();
+    let texts = texts(&all).into_iter().map(|text| format!("\"{text}\""));
+    texts
+        .chain(scalars(ops).into_iter().map(str::to_owned))
+        .collect()
+}
+
 /// The values of one argument, as JSON; `None` where it is absent.
 fn values(
     policies: &[&Policy],

@@ -92,7 +92,7 @@ impl Judge<'_> {
     }
 
     fn leaf_satisfies(&self, test: &Test, leaf: &Leaf, restrictive: bool, negated: bool) -> bool {
-        let widened = self.widened(test, &leaf.value);
+        let widened = self.widened(test, leaf);
         match (restrictive, negated) {
             (true, false) => widened.iter().any(|outcome| outcome.may),
             (true, true) => !widened.iter().all(|outcome| outcome.must),
@@ -106,7 +106,8 @@ impl Judge<'_> {
     }
 
     /// The outcome for every reading that a restrictive test tries.
-    fn widened(&self, test: &Test, value: &Scalar) -> Vec<Outcome> {
+    fn widened(&self, test: &Test, leaf: &Leaf) -> Vec<Outcome> {
+        let value = &leaf.value;
         match (&test.subject, value) {
             (Subject::Provenance(_), _) => vec![self.found(&test.op, value)],
             (Subject::Arg(_, View::Value), Scalar::Str(text)) => {
@@ -114,7 +115,14 @@ impl Judge<'_> {
                     .iter()
                     .map(|form| self.value(&test.op, value, form, true))
                     .collect();
-                if matches!(test.op, Op::Within(_)) {
+                if let Op::Within(prefixes) = &test.op {
+                    // A server may take it for a path in a folder of its own.
+                    let mut forms = text::forms(text);
+                    forms.push(text.clone());
+                    all[0].may |= prefixes.iter().any(|prefix| prefix.starts_with('/'))
+                        && forms
+                            .iter()
+                            .any(|form| shared::may_be_relative(form, &leaf.name));
                     // Surely inside is only what lies there as it stands, spaces included.
                     let stands = self.value(&test.op, value, text, true);
                     all[0].may |= stands.may;

@@ -15,6 +15,8 @@ pub struct Leaf {
     /// It stands below an object that the path does not name: it can satisfy a
     /// restrictive test but never a permissive one.
     pub through_object: bool,
+    /// The nearest name above it.
+    pub name: String,
 }
 
 impl Leaf {
@@ -62,6 +64,7 @@ pub fn leaves(root: &Json, path: &Path) -> Vec<Leaf> {
                     Leaf {
                         value,
                         through_object,
+                        name: nearest_name(root, json).unwrap_or_default(),
                     },
                 )),
             },
@@ -70,6 +73,31 @@ pub fn leaves(root: &Json, path: &Path) -> Vec<Leaf> {
     let order = document_order(root);
     found.sort_by_key(|(json, _)| order.iter().position(|other| std::ptr::eq(*other, *json)));
     found.into_iter().map(|(_, leaf)| leaf).collect()
+}
+
+/// The nearest name above a value.
+fn nearest_name(root: &Json, value: *const Json) -> Option<String> {
+    let there = |node: &Json| std::ptr::eq(node, value);
+    match root {
+        Json::Array(items) => items.iter().find_map(|item| match there(item) {
+            true => Some(String::new()),
+            false => nearest_name(item, value),
+        }),
+        Json::Object(members) => members.iter().find_map(|(name, member)| {
+            let inner = match there(member) {
+                true => Some(String::new()),
+                false => nearest_name(member, value),
+            };
+            inner.map(|inner| {
+                if inner.is_empty() {
+                    name.clone()
+                } else {
+                    inner
+                }
+            })
+        }),
+        _ => None,
+    }
 }
 
 /// Whether the value is an object, or an array that holds one at any depth.

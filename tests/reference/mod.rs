@@ -20,10 +20,12 @@ pub mod sinks;
 pub mod text;
 
 use bouncer_compiler::policy::{
-    Contract, Layer, Path, Policy, Pos, Quantifier, Rule, RuleSet, Scalar, Sink, Subject,
+    Contract, Layer, Outputs, Path, Policy, Pos, Quantifier, Rule, RuleSet, Scalar, Sink, Subject,
 };
 use bouncer_engine::gate::Attempt;
+use bouncer_engine::provenance::Echo;
 use bouncer_engine::tools::{Lock, ToolDefinition};
+use bouncer_plan::Label;
 use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
 use condition::{Judge, Picks};
@@ -69,6 +71,11 @@ impl RefDecision {
 /// A tool of a server; servers without a name have `None`.
 type ToolId = (Option<String>, String);
 
+fn can_vouch(outputs: &Outputs) -> bool {
+    let mut fields = outputs.fields.iter();
+    outputs.label == Label::Trusted || fields.any(|field| field.label == Label::Trusted)
+}
+
 fn tool_id(server: Option<&str>, tool: &str) -> ToolId {
     (server.map(str::to_owned), tool.to_owned())
 }
@@ -88,6 +95,8 @@ pub struct Reference {
     attempts: HashMap<ToolId, Vec<u64>>,
     approvals: HashSet<(String, String, String)>,
     seen: Seen,
+    /// What calls carried, of tools whose results may vouch.
+    sent: HashMap<ToolId, Echo>,
     /// The tool around the call that is looked at, if that is a call within a call.
     outer: Option<String>,
 }
@@ -125,6 +134,7 @@ impl Reference {
             attempts: HashMap::new(),
             approvals: HashSet::new(),
             seen: Seen::default(),
+            sent: HashMap::new(),
             outer: None,
         }
     }
@@ -184,7 +194,12 @@ impl Reference {
             .contract(server, tool)
             .and_then(|found| found.contract.outputs);
         let by_name = self.policy.heuristics.as_ref().map(|all| &all.labels);
-        self.seen.record(result, outputs.as_ref(), by_name);
+        let echo = self.sent.entry(id).or_default();
+        self.seen
+            .record_answer(result, outputs.as_ref(), by_name, echo);
+        if outputs.is_some_and(|outputs| can_vouch(&outputs)) {
+            echo.answered(result);
+        }
     }
 
     /// Records text that reached the agent by another way.
@@ -201,6 +216,7 @@ impl Reference {
     /// Judges a call, and the calls within it: the strictest verdict, among equals that of
     /// the outer call.
     pub fn decide(&mut self, call: &RefCall<'_>, attempt: Attempt, now_ms: u64) -> RefDecision {
+        self.note_sent(call);
         let mut strictest = self.decide_one(call, attempt, now_ms);
         if strictest.stage == Stage::Malformed {
             return strictest;
@@ -235,6 +251,19 @@ impl Reference {
         }
         self.outer = None;
         strictest
+    }
+
+    /// Remembers what a call of a tool whose results may vouch carries.
+    fn note_sent(&mut self, call: &RefCall<'_>) {
+        let outputs = self
+            .contract(call.server, call.tool)
+            .and_then(|found| found.contract.outputs);
+        let id = tool_id(call.server, call.tool);
+        let known = !self.any_pin || self.pinned.contains_key(&id);
+        if known && outputs.is_some_and(|outputs| can_vouch(&outputs)) {
+            let echo = self.sent.entry(id);
+            echo.or_default().called(call.arguments.unwrap_or(b"{}"));
+        }
     }
 
     fn decide_one(&mut self, call: &RefCall<'_>, attempt: Attempt, now_ms: u64) -> RefDecision {

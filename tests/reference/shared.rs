@@ -2,7 +2,9 @@
 //! where they live, and a second copy would only repeat their tables.
 
 use bouncer_compiler::policy::{Outputs, Segment, SqlDialect};
-use bouncer_engine::provenance::{FieldRule, LabelStep, OutputLabels, Provenance, Scratch, Source};
+use bouncer_engine::provenance::{
+    Echo, FieldRule, LabelStep, OutputLabels, Provenance, Scratch, Source,
+};
 use bouncer_engine::tools::LabelHeuristics;
 use bouncer_plan::Label;
 use bouncer_reader::address;
@@ -50,6 +52,12 @@ pub fn is_destination_shaped(text: &str) -> bool {
     address::is_destination_shaped(text)
 }
 
+/// Whether a text that is no destination as a whole, in an argument of this name, is
+/// searched for destinations.
+pub fn may_name_recipients(name: &str, text: &str) -> bool {
+    address::may_name_recipients(address::argument_role(name), text)
+}
+
 /// The destination-shaped tokens of a folded text.
 pub fn tokens(folded: &str) -> Vec<String> {
     let mut all = Vec::new();
@@ -91,9 +99,15 @@ pub fn sql_tables(text: &str, sql_dialect: SqlDialect) -> Option<Vec<String>> {
     Some(tables)
 }
 
+/// Whether a server may take a text, in an argument of this name, for a relative path.
+pub fn may_be_relative(text: &str, name: &str) -> bool {
+    path::may_be_relative(text, name)
+}
+
 /// As the path prefix, with symbolic links resolved.
 pub fn within_resolved(value: &str, prefix: &str) -> bool {
-    path::within_resolved(value, &[prefix], None)
+    let base = (!prefix.starts_with('/')).then_some(std::path::Path::new("."));
+    path::within_resolved(value, &[prefix], base)
 }
 
 /// What a conversation has read. The store looks through many disguises; that it finds
@@ -114,6 +128,17 @@ impl Seen {
         result: &serde_json::Value,
         outputs: Option<&Outputs>,
         by_name: Option<&LabelHeuristics>,
+    ) {
+        self.record_answer(result, outputs, by_name, &Echo::default());
+    }
+
+    /// The same, where what calls of the tool carried vouches for nothing.
+    pub fn record_answer(
+        &mut self,
+        result: &serde_json::Value,
+        outputs: Option<&Outputs>,
+        by_name: Option<&LabelHeuristics>,
+        echo: &Echo,
     ) {
         let labels = match outputs {
             Some(outputs) => OutputLabels {
@@ -139,7 +164,7 @@ impl Seen {
             tool: "",
             call: 0,
         };
-        self.0.record_result(&source, &labels, result);
+        self.0.record_answer(&source, &labels, result, echo);
     }
 
     /// Where the value comes from; `None` is unproven.

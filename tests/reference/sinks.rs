@@ -4,6 +4,7 @@ use super::condition;
 use super::json::Json;
 use super::leaves;
 use super::shared::{self, Seen};
+use super::text;
 use bouncer_compiler::policy::{Contract, Path, Segment, TrustedDestination, TrustedForm};
 use bouncer_plan::Label;
 use bouncer_plan::Verdict;
@@ -31,7 +32,7 @@ pub fn judge(
     seen: &Seen,
     approved: &dyn Fn(&str, &str) -> bool,
 ) -> Option<Objection> {
-    let destinations = destinations(contract, arguments);
+    let destinations = destinations(contract, arguments, seen);
     if destinations.is_empty() {
         if optional(contract) {
             return None;
@@ -71,7 +72,7 @@ fn optional(contract: &Contract) -> bool {
 
 /// All destinations of the call: of the declared sinks in their order, then of what
 /// else looks like one, in document order.
-fn destinations(contract: &Contract, arguments: &Json) -> Vec<Destination> {
+fn destinations(contract: &Contract, arguments: &Json, seen: &Seen) -> Vec<Destination> {
     let mut found = Vec::new();
     let declared: Vec<&Json> = contract
         .sinks
@@ -104,9 +105,19 @@ fn destinations(contract: &Contract, arguments: &Json) -> Vec<Destination> {
         }
     }
     for (name, value) in members {
-        undeclared(value, &declared, &mut |text| {
+        undeclared(value, name, &declared, &mut |nearest, text, is_text| {
             if shared::is_destination_shaped(&text) {
                 push(&mut found, name.clone(), &text);
+            } else if is_text && shared::may_name_recipients(nearest, &text) {
+                for token in shared::tokens(&text::folded(&text)) {
+                    let label = seen.classify(&token);
+                    if matches!(label, Some(Label::Untrusted | Label::Observed)) {
+                        found.push(Destination {
+                            param: name.clone(),
+                            text: token,
+                        });
+                    }
+                }
             }
         });
     }
@@ -158,24 +169,33 @@ fn texts(node: &Json, visit: &mut impl FnMut(String)) {
     }
 }
 
-/// Leaves and object keys that stand under no declared sink.
-fn undeclared(node: &Json, declared: &[&Json], visit: &mut impl FnMut(String)) {
+/// Leaves and object keys that stand under no declared sink, with the nearest name above
+/// them and whether they are texts.
+fn undeclared(
+    node: &Json,
+    nearest: &str,
+    declared: &[&Json],
+    visit: &mut impl FnMut(&str, String, bool),
+) {
     if declared.iter().any(|sink| std::ptr::eq(*sink, node)) {
         return;
     }
     match node {
         Json::Array(items) => {
             for item in items {
-                undeclared(item, declared, visit);
+                undeclared(item, nearest, declared, visit);
             }
         }
         Json::Object(members) => {
             for (name, value) in members {
-                visit(name.clone());
-                undeclared(value, declared, visit);
+                visit(nearest, name.clone(), true);
+                undeclared(value, name, declared, visit);
             }
         }
-        _ => visit(leaves::text(&leaves::scalar(node).unwrap())),
+        _ => {
+            let text = leaves::text(&leaves::scalar(node).unwrap());
+            visit(nearest, text, matches!(node, Json::Str(_)));
+        }
     }
 }
 

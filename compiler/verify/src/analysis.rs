@@ -3,13 +3,14 @@
 use super::facts::{Atom, Facts, Lit};
 use super::model::Model;
 use super::names::{Names, Universe};
-use super::search::{Assignment, Avoid, Row, Searcher, Wanted};
+use super::search::{Assignment, Avoid, Row, Searcher, Wanted, lifted};
 use super::theory::{Answer, Level, Theory};
 use super::{Example, Finding, Kind, ListedTool, Options, Place, Severity};
 use bouncer_compiler::CompileError;
 use bouncer_compiler::diagnostic::{self, Code};
 use bouncer_compiler::policy::{Policy, Pos};
 use bouncer_plan::Label;
+use std::collections::BTreeSet;
 
 /// Row combinations of one question that are tried.
 pub(super) const MOST_ROWS: usize = 256;
@@ -21,6 +22,9 @@ pub(super) struct Analysis<'p> {
     pub model: Model<'p>,
     pub findings: Vec<Finding>,
 }
+
+/// Rules that are too mild to settle what is asked, see [`Avoid`].
+pub(super) type Mild<'f> = &'f dyn Fn(u32) -> bool;
 
 /// Rules to be avoided, by number.
 pub(super) type Which<'f> = &'f dyn Fn(u32) -> bool;
@@ -64,6 +68,20 @@ impl<'p> Analysis<'p> {
         universe: Universe,
         accept: &mut dyn FnMut(&mut Theory, &Assignment) -> bool,
     ) -> Answer<Assignment> {
+        self.seek_lifted(globs, rows, (which, &|_| true), level, universe, accept)
+    }
+
+    /// The same, where rules may hold for no other pick of the call either, as far as no
+    /// mild rule stands before them.
+    pub fn seek_lifted(
+        &mut self,
+        globs: &[&[u32]],
+        rows: &[&[Row]],
+        (which, mild): (Which<'_>, Mild<'_>),
+        level: Level,
+        universe: Universe,
+        accept: &mut dyn FnMut(&mut Theory, &Assignment) -> bool,
+    ) -> Answer<Assignment> {
         let mut answer = Answer::Empty;
         let mut tried = 0;
         for glob in combinations(globs.iter().map(|list| list.len())) {
@@ -92,7 +110,7 @@ impl<'p> Analysis<'p> {
                     let mut searcher =
                         Searcher::new(&mut self.theory, &self.names, universe, level);
                     let rules = &mut self.model.rules;
-                    searcher.find(wanted, &mut [Avoid { rules, which }], accept)
+                    searcher.find(wanted, &mut [Avoid { rules, which, mild }], accept)
                 });
                 if let Answer::Found(_) = answer {
                     return answer;
@@ -104,18 +122,37 @@ impl<'p> Analysis<'p> {
 
     /// The first rule that decides the pick of an assignment, among those of `which`.
     pub fn decider(&mut self, assignment: &Assignment, which: Which<'_>) -> Option<Option<u32>> {
+        self.decider_lifted(assignment, which, &|_| true)
+    }
+
+    /// The same, where rules decide if they hold for any pick of the call, as far as no mild
+    /// rule stands before them.
+    pub fn decider_lifted(
+        &mut self,
+        assignment: &Assignment,
+        which: Which<'_>,
+        mild: Mild<'_>,
+    ) -> Option<Option<u32>> {
         let applicable = self
             .model
             .rules
             .applicable(&self.names, &assignment.tool.full);
-        for rule in applicable.iter().copied().filter(|rule| which(*rule)) {
+        let mut fixed: BTreeSet<u32> = BTreeSet::new();
+        for rule in applicable.iter().copied() {
             let Some(rows) = self.model.rules.get(rule) else {
                 continue;
             };
+            if mild(rule) {
+                fixed.extend(&rows.picked);
+            }
+            if !which(rule) {
+                continue;
+            }
             let mut searcher =
                 Searcher::new(&mut self.theory, &self.names, Universe::Open, Level::All);
             for row in &rows.rows {
-                if searcher.holds(row, assignment)? {
+                let row = lifted(row, &fixed, &searcher.theory.facts);
+                if searcher.holds(&row, assignment)? {
                     return Some(Some(rule));
                 }
             }
@@ -126,7 +163,7 @@ impl<'p> Analysis<'p> {
     /// Whether a rule decides the whole call, and not only the pick: no other pick is
     /// decided more strictly, or as strictly by an earlier rule.
     pub fn decides(&mut self, rule: u32, assignment: &Assignment) -> Option<bool> {
-        let picks = assignment.picks()?;
+        let picks = assignment.picks(&self.theory.facts)?;
         if picks.len() == 1 {
             return Some(true);
         }

@@ -3,6 +3,7 @@
 
 use super::facts::{Claim, FactId};
 use super::leaf::{Leaf, counted};
+use super::overlap::Stands;
 use super::theory::{Answer, Level, Theory};
 use bouncer_compiler::lower::Mode;
 use bouncer_compiler::policy::{Op, Scalar};
@@ -30,29 +31,61 @@ pub(super) struct Demand {
 /// The leaves of one path; the first is the picked one.
 pub(super) type Bag = Vec<Leaf>;
 
+/// What other paths mean for the leaves of one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Around {
+    /// What paths at which the leaves are seen ask of every leaf.
+    pub every: Vec<Claim>,
+    /// Such a path may have no leaf.
+    pub forbidden: bool,
+    /// Leaves of other paths that are seen at this one.
+    pub besides: u64,
+    /// How the leaves stand here.
+    pub stands: Stands,
+    /// There has to be a leaf, be it only for the pick.
+    pub forced: bool,
+}
+
+impl Demand {
+    /// What is asked of every leaf there is.
+    pub fn every(&self) -> Vec<Claim> {
+        let mut every = self.each.clone();
+        every.extend(self.bag.iter().filter_map(|(fact, mode, all, holds)| {
+            (all == holds).then_some((*fact, *mode, *holds))
+        }));
+        every
+    }
+}
+
 impl Theory {
     /// Leaves for one path that meet a demand.
-    pub fn bag(&mut self, demand: &Demand, level: Level) -> Answer<Bag> {
+    pub fn bag(&mut self, demand: &Demand, around: &Around, level: Level) -> Answer<Bag> {
         let numbers = self.counts(&demand.count);
-        let Some(numbers) = numbers else {
+        let Some(mut numbers) = numbers else {
             return Answer::Unknown;
         };
-        let empty_is_fine = demand.some.is_empty()
+        if !demand.count.is_empty() {
+            let own = |n: &u64| n.checked_sub(around.besides);
+            numbers = numbers.iter().filter_map(own).collect();
+        }
+        let stands = around.stands;
+        let empty_is_fine = !around.forced
+            && demand.some.is_empty()
             && demand.pick.iter().all(|(_, _, holds)| !holds)
             && demand.bag.iter().all(|(_, _, _, holds)| !holds)
             && numbers.contains(&0);
         if empty_is_fine {
             return Answer::Found(Vec::new());
         }
-        if demand.absent {
+        if demand.absent || around.forbidden {
             return Answer::Empty;
         }
-        let mut every = demand.each.clone();
+        let mut every = demand.every();
+        every.extend_from_slice(&around.every);
         let mut some = demand.some.clone();
         for (fact, mode, all, holds) in &demand.bag {
             match (all, holds) {
-                (true, true) => every.push((*fact, *mode, true)),
-                (false, false) => every.push((*fact, *mode, false)),
+                (true, true) | (false, false) => {}
                 (true, false) => some.push((*fact, *mode, false)),
                 (false, true) => some.push((*fact, *mode, true)),
             }
@@ -63,7 +96,7 @@ impl Theory {
         let joined = |parts: &[&[Claim]]| parts.concat();
         // One leaf that meets everything is the simplest.
         let together = joined(&[&demand.pick, &every, &some]);
-        let single = self.leaves(&together).at(level).clone();
+        let single = self.leaves(&together, stands).at(level).clone();
         if let Answer::Found(leaf) = &single {
             return filled(vec![leaf.clone()], &numbers);
         }
@@ -76,7 +109,7 @@ impl Theory {
         let mut bag = Vec::new();
         let mut unknown = false;
         let first = joined(&[&demand.pick, &every]);
-        match self.leaves(&first).at(level) {
+        match self.leaves(&first, stands).at(level) {
             Answer::Found(leaf) => bag.push(leaf.clone()),
             Answer::Empty => return Answer::Empty,
             Answer::Unknown => unknown = true,
@@ -91,7 +124,7 @@ impl Theory {
                 continue;
             }
             let asked = joined(&[&every, &[*one]]);
-            match self.leaves(&asked).at(level) {
+            match self.leaves(&asked, stands).at(level) {
                 Answer::Found(leaf) => bag.push(leaf.clone()),
                 Answer::Empty => return Answer::Empty,
                 Answer::Unknown => unknown = true,

@@ -41,6 +41,7 @@ pub(super) fn diff(
         old,
         new,
     };
+    comparison.theory.ask();
     let contexts = comparison.contexts();
     let all = contexts.len();
     let compared = (1..).zip(&contexts).map(|(done, context)| {
@@ -179,6 +180,7 @@ impl Comparison<'_> {
     }
 
     fn compare(&mut self, (context, shown): &(Context, String)) -> ToolDiff {
+        self.theory.ask();
         let sides = [self.side(context, false), self.side(context, true)];
         let mut out = ToolDiff {
             server: context.tool.server.clone(),
@@ -199,7 +201,8 @@ impl Comparison<'_> {
             pattern: *shown != context.tool.tool,
         };
         let unmodelled = differ(self.old.policy, self.new.policy, &context.tool, known);
-        if self.is_same(&sides) && beyond.is_none() && unmodelled.is_none() {
+        let same_hint = known.listed || self.hints_agree();
+        if self.is_same(&sides) && same_hint && beyond.is_none() && unmodelled.is_none() {
             return out;
         }
         let mut hint = false;
@@ -362,6 +365,12 @@ impl Comparison<'_> {
         } else {
             at_least_as_strict(theory, &before, &after, globs)
         }
+    }
+
+    /// Whether the defaults for tools that call themselves destructive are the same.
+    fn hints_agree(&self) -> bool {
+        let of = |policy: &Policy| RuleSet::unmatched(policy.rules.as_ref(), true);
+        of(self.old.policy) == of(self.new.policy)
     }
 
     /// Whether a policy's defaults depend on what a tool says of itself.

@@ -153,10 +153,21 @@ impl<'p> Judge<'p> {
         assignment: &Assignment,
         expected: &dyn Fn(&Judged) -> bool,
     ) -> Option<(Example, Judged)> {
+        self.show_meant(facts, assignment, expected, &mut |_, _| true)
+    }
+
+    /// The same, of calls that are `meant`.
+    pub fn show_meant(
+        &mut self,
+        facts: &Facts,
+        assignment: &Assignment,
+        expected: &dyn Fn(&Judged) -> bool,
+        meant: &mut dyn FnMut(&Tool, &Written) -> bool,
+    ) -> Option<(Example, Judged)> {
         let written = self.write(facts, assignment)?;
         for call in written {
             let judged = self.judge(&assignment.tool, &call);
-            if expected(&judged) {
+            if expected(&judged) && meant(&assignment.tool, &call) {
                 return Some((example(&assignment.tool, &call, &judged), judged));
             }
         }
@@ -170,7 +181,7 @@ impl<'p> Judge<'p> {
         }
         let arguments = arguments(facts, assignment);
         let mut untrusted: Vec<String> = Vec::new();
-        for leaf in assignment.bags.values().flatten() {
+        for leaf in assignment.own.values().flatten() {
             if let (Seen::Untrusted, Value::Text(text)) = (leaf.seen, &leaf.value)
                 && !untrusted.contains(text)
             {
@@ -247,7 +258,7 @@ const MOST_ITEMS: u32 = 1000;
 
 fn arguments(facts: &Facts, assignment: &Assignment) -> String {
     let mut root = Tree::default();
-    for (path, bag) in &assignment.bags {
+    for (path, bag) in &assignment.own {
         let mut at = &mut root;
         for step in facts.path(*path) {
             at = match step {

@@ -26,6 +26,7 @@ impl Analysis<'_> {
                 .map(|(place, _)| place)
                 .collect();
             if !tools.is_empty() {
+                self.theory.ask();
                 self.schema_of_rule(rule, &tools);
             }
         }

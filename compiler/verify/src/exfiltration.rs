@@ -4,7 +4,7 @@
 use super::analysis::{Analysis, place};
 use super::facts::{Atom, Look};
 use super::names::{Tool, Universe};
-use super::property::Context;
+use super::property::{Claimed, Context};
 use super::search::Row;
 use super::stages::contract_of;
 use super::theory::{Answer, Level};
@@ -100,7 +100,13 @@ impl Analysis<'_> {
             for destination in DESTINATIONS {
                 let rows = [self.sending(sink, destination, &listed)];
                 let bound = [super::stages::Bound::AtMost(Verdict::Allow)];
-                match self.violated(context, &rows, false, &bound, Level::Plain) {
+                let claim = Claimed {
+                    rows: &rows,
+                    of_every_pick: false,
+                    bounds: &bound,
+                };
+                self.theory.ask();
+                match self.violated(context, &claim, Level::Plain, None) {
                     Answer::Found((example, _)) => {
                         self.open(context, contract, sink, example);
                         return;

@@ -2,11 +2,13 @@
 //!
 //! Knows the resolved conditions; knows nothing of rules, their order or of tools.
 
+use super::overlap::Overlaps;
 use bouncer_compiler::lower::class;
 use bouncer_compiler::lower::{Mode, Step, steps};
 use bouncer_compiler::policy::{Op, Path, Quantifier, SqlDialect, Subject, Test, View};
 use bouncer_plan::format::{TestClass, ViewKind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// What a question looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,6 +75,10 @@ pub(super) struct Facts {
     index: HashMap<(u32, Look, String), FactId>,
     paths: Vec<Vec<Step>>,
     path_index: HashMap<Vec<Step>, u32>,
+    /// Paths of which rules pick one leaf.
+    picked: HashSet<u32>,
+    /// Which paths see which, for so many of them.
+    overlaps: Option<(usize, Rc<Overlaps>)>,
 }
 
 impl Facts {
@@ -95,6 +101,37 @@ impl Facts {
             self.paths.push(steps);
         }
         id
+    }
+
+    /// Which paths see the values of which.
+    pub fn overlaps(&mut self) -> Rc<Overlaps> {
+        if let Some((paths, known)) = &self.overlaps
+            && *paths == self.paths.len()
+        {
+            return Rc::clone(known);
+        }
+        let fresh = Rc::new(Overlaps::of(&self.paths));
+        self.overlaps = Some((self.paths.len(), Rc::clone(&fresh)));
+        fresh
+    }
+
+    /// Whether rules pick one leaf of a path.
+    pub fn is_picked(&self, path: u32) -> bool {
+        self.picked.contains(&path)
+    }
+
+    /// The same question about another path.
+    pub fn moved(&mut self, id: FactId, path: u32) -> FactId {
+        match self.facts.get(id as usize) {
+            Some(fact) if fact.path != path => {
+                let moved = Fact {
+                    path,
+                    ..fact.clone()
+                };
+                self.number(moved)
+            }
+            _ => id,
+        }
     }
 
     /// The number of a question that no rule asks.
@@ -165,7 +202,10 @@ impl Facts {
         let atom = match (look, test.quantifier) {
             (Look::Count, _) => Atom::Count(fact, mode),
             (Look::Calls(_), _) => Atom::Calls(fact, mode),
-            (_, Quantifier::Pick) => Atom::Leaf(fact, mode),
+            (_, Quantifier::Pick) => {
+                self.picked.insert(path);
+                Atom::Leaf(fact, mode)
+            }
             (_, quantifier) => Atom::Bag(fact, mode, quantifier == Quantifier::All),
         };
         (atom, !negated)

@@ -21,6 +21,7 @@ mod lint_tests;
 mod model;
 mod monotone;
 mod names;
+mod overlap;
 mod probe;
 mod property;
 mod reach;
@@ -67,7 +68,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             assertions: Vec::new(),
-            budget: 200_000_000,
+            budget: 20_000_000,
         }
     }
 }
@@ -112,7 +113,7 @@ pub fn verify(
     analysis.exfiltration();
     let costs = analysis.cost(tools);
     let proved = analysis.assertions(&all);
-    let steps = options.budget.saturating_sub(analysis.theory.budget);
+    let steps = options.budget.saturating_sub(analysis.theory.left());
     let mut findings = analysis.findings;
     findings.sort_by(|a, b| {
         let key = |finding: &Finding| finding.places.first().map(|place| place.at);

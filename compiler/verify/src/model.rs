@@ -99,7 +99,8 @@ fn of_rule(
     globs.dedup();
     let permissive = rule.action == Verdict::Allow;
     let (rows, tests) = of_condition(&rule.condition, rule.at, permissive, facts)?;
-    Ok((RuleRows { globs, rows }, tests))
+    let rows = RuleRows::new(globs, rows, facts);
+    Ok((rows, tests))
 }
 
 /// The rows of a condition, and where its tests were written.

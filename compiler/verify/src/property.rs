@@ -7,6 +7,7 @@
 //! leaves satisfies it.
 
 use super::analysis::{Analysis, place};
+use super::example::{Judge, Judged, Written};
 use super::facts::Atom;
 use super::model::of_condition;
 use super::names::{Glob, Names, Tool, Universe};
@@ -17,7 +18,7 @@ use super::unmodelled::{self, Known};
 use super::ways::{Part, Scope, along};
 use super::{Example, Kind, Place, Severity};
 use bouncer_compiler::diagnostic::Code;
-use bouncer_compiler::policy::{Assertion, Pos, Property, RuleSet};
+use bouncer_compiler::policy::{Assertion, Cond, Fallback, Policy, Pos, Property, Rule, RuleSet};
 use bouncer_plan::Verdict;
 
 /// Tools that one question is asked about together.
@@ -26,6 +27,32 @@ pub(super) struct Context {
     pub scope: Scope,
     /// The tool itself, or one like them.
     pub tool: Tool,
+}
+
+/// What is looked for in a context: a call that the rows describe, within the bounds.
+#[derive(Clone, Copy)]
+pub(super) struct Claimed<'c> {
+    pub rows: &'c [Row],
+    /// Every way of picking leaves satisfies one of the rows.
+    pub of_every_pick: bool,
+    pub bounds: &'c [Bound],
+}
+
+/// Says which calls an assertion is about: the plan of a policy that asks nothing else.
+pub(super) struct Meant<'p> {
+    judge: Judge<'p>,
+    permissive: bool,
+}
+
+impl Meant<'_> {
+    fn is_about(&mut self, tool: &Tool, call: &Written) -> bool {
+        let tool = Tool {
+            listed: None,
+            ..tool.clone()
+        };
+        let verdict = self.judge.judge(&tool, call).verdict;
+        (verdict == Verdict::Allow) == self.permissive
+    }
 }
 
 impl Analysis<'_> {
@@ -61,6 +88,7 @@ impl Analysis<'_> {
                 }
             }
         };
+        self.theory.ask();
         let contexts = self.contexts(&Glob::of(&property.tools));
         let about_nothing = contexts.is_empty() || self.about_nothing(&contexts, &rows);
         if about_nothing {
@@ -77,22 +105,33 @@ impl Analysis<'_> {
             }
             return false;
         }
+        let probe = probe(self.model.policy, property, permissive);
+        let mut meant = match Judge::new(&probe, &[]) {
+            Ok(judge) => Some(Meant { judge, permissive }),
+            Err(_) => None,
+        };
         let mut unknown = false;
         for level in [Level::Plain, Level::All] {
             unknown = false;
             for context in &contexts {
                 for bounds in violations(property) {
-                    let mut answer = self.violated(context, &rows, permissive, &bounds, level);
+                    let claim = Claimed {
+                        rows: &rows,
+                        of_every_pick: permissive,
+                        bounds: &bounds,
+                    };
+                    let mut answer = self.violated(context, &claim, level, meant.as_mut());
                     // Another leaf of the same list may decide than the one that is meant.
                     let other_leaf = answer == Answer::Empty
                         && !permissive
                         && matches!(bounds.as_slice(), [Bound::AtLeast(_)]);
                     if other_leaf {
-                        let any = [Row::new()];
-                        answer = match self.violated(context, &any, false, &bounds, level) {
-                            Answer::Empty => Answer::Empty,
-                            _ => Answer::Unknown,
+                        let claim = Claimed {
+                            rows: &[Row::new()],
+                            of_every_pick: false,
+                            bounds: &bounds,
                         };
+                        answer = self.violated(context, &claim, level, meant.as_mut());
                     }
                     match answer {
                         Answer::Found((example, decided)) => {
@@ -165,11 +204,18 @@ impl Analysis<'_> {
     pub(super) fn violated(
         &mut self,
         context: &Context,
-        rows: &[Row],
-        of_every_pick: bool,
-        bounds: &[Bound],
+        claim: &Claimed<'_>,
         level: Level,
+        mut meant: Option<&mut Meant<'_>>,
     ) -> Answer<(Example, Option<Pos>)> {
+        let Claimed {
+            rows,
+            of_every_pick,
+            bounds,
+        } = *claim;
+        if self.is_stopped(context, rows, bounds) {
+            return Answer::Empty;
+        }
         let known = self.known(context);
         let guessed = unmodelled::is_guessed(self.model.policy, &context.tool, known);
         // What only a name suggests is not counted on.
@@ -226,9 +272,13 @@ impl Analysis<'_> {
                     if of_every_pick && !holds_for_every_pick(theory, names, assignment, rows) {
                         return false;
                     }
-                    shown = judge.show(&theory.facts, assignment, &|judged| {
-                        bounds.iter().all(|bound| bound.holds(judged.verdict))
-                    });
+                    let kept =
+                        |judged: &Judged| bounds.iter().all(|bound| bound.holds(judged.verdict));
+                    shown =
+                        judge.show_meant(&theory.facts, assignment, &kept, &mut |tool, call| {
+                            let meant = meant.as_mut();
+                            meant.is_none_or(|meant| meant.is_about(tool, call))
+                        });
                     shown.is_some()
                 },
             );
@@ -241,6 +291,36 @@ impl Analysis<'_> {
             }
         }
         answer
+    }
+
+    /// Whether a rule stops every call that is meant, as it is written: it asks for no more
+    /// than the condition does, and nothing milder comes before it.
+    fn is_stopped(&mut self, context: &Context, rows: &[Row], bounds: &[Bound]) -> bool {
+        let [Bound::AtMost(most)] = bounds else {
+            return false;
+        };
+        let exact = context.scope.must.iter().any(|id| self.is_exact(*id));
+        for rule in self.applicable(context) {
+            if self.model.action(rule) <= *most {
+                return false;
+            }
+            let Some(of_rule) = self.model.rules.get(rule) else {
+                return false;
+            };
+            let all_tools = of_rule.globs.iter().any(|id| {
+                context.scope.must.contains(id)
+                    || (exact && self.names.matches(*id, &context.tool.full))
+                    || self.names.get(*id).is_some_and(|glob| glob.pattern == "*")
+            });
+            let less = |row: &Row| {
+                let mut of_rule = of_rule.rows.iter();
+                of_rule.any(|less| less.iter().all(|lit| row.contains(lit)))
+            };
+            if all_tools && rows.iter().all(less) {
+                return true;
+            }
+        }
+        false
     }
 
     fn known(&self, context: &Context) -> Known {
@@ -391,6 +471,34 @@ impl Analysis<'_> {
     }
 }
 
+/// A policy of one rule: what it says of a call tells whether an assertion is about it.
+fn probe(policy: &Policy, property: &Property, permissive: bool) -> Policy {
+    let (action, otherwise) = if permissive {
+        (Verdict::Allow, Verdict::Deny)
+    } else {
+        (Verdict::Deny, Verdict::Allow)
+    };
+    let fallback = Fallback {
+        action: otherwise,
+        at: None,
+    };
+    Policy {
+        files: policy.files.clone(),
+        rules: Some(RuleSet {
+            rules: vec![Rule {
+                tools: vec![property.tools.clone()],
+                condition: property.condition.clone().unwrap_or(Cond::All(Vec::new())),
+                action,
+                reason: None,
+                at: Pos::default(),
+            }],
+            on_destructive_hint: fallback,
+            on_unknown: fallback,
+        }),
+        ..Policy::default()
+    }
+}
+
 /// Whether one of the rows holds for every way of picking leaves.
 fn holds_for_every_pick(
     theory: &mut Theory,
@@ -398,7 +506,7 @@ fn holds_for_every_pick(
     assignment: &Assignment,
     rows: &[Row],
 ) -> bool {
-    let Some(picks) = assignment.picks() else {
+    let Some(picks) = assignment.picks(&theory.facts) else {
         return false;
     };
     let mut searcher = Searcher::new(theory, names, Universe::Open, Level::All);

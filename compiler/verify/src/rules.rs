@@ -4,7 +4,8 @@
 //! rule that decides no plainly written pick is reported; whether values in disguise can
 //! still reach it is said with the finding.
 
-use super::analysis::{Analysis, MOST_ROWS, Which, place};
+use super::analysis::{Analysis, MOST_ROWS, Mild, Which, place};
+use super::example::Judged;
 use super::facts::Lit;
 use super::model::of_condition;
 use super::names::Universe;
@@ -13,7 +14,7 @@ use super::theory::{Answer, Level};
 use super::{Example, Kind, Place};
 use bouncer_compiler::diagnostic::Code;
 use bouncer_compiler::policy::Pos;
-use bouncer_plan::Verdict;
+use bouncer_plan::{Stage, Verdict};
 use std::collections::BTreeMap;
 
 /// Covering rules that one finding names.
@@ -36,6 +37,7 @@ impl Analysis<'_> {
         let count = self.model.facts.len() as u32;
         let mut alive = Vec::new();
         for rule in 0..count {
+            self.theory.ask();
             // What is about no tool that there is decides nothing, whatever it says.
             let globs = self.globs(rule);
             if !self.names.listed.is_empty() && !self.names.any_listed(&globs) {
@@ -59,6 +61,7 @@ impl Analysis<'_> {
             alive.push(matches!(standing, Standing::Decides(_)));
         }
         for rule in 0..count {
+            self.theory.ask();
             if alive.get(rule as usize) == Some(&true) {
                 self.conflicts(rule);
             }
@@ -86,11 +89,32 @@ impl Analysis<'_> {
         which: Which<'_>,
         level: Level,
     ) -> Answer<Assignment> {
+        self.seek_decided(rule, which, &|_| true, level)
+    }
+
+    /// A pick that the rule matches and none of `which`, in a call of which no other pick
+    /// does, as far as no mild rule decides it.
+    fn seek_decided(
+        &mut self,
+        rule: u32,
+        which: Which<'_>,
+        mild: Mild<'_>,
+        level: Level,
+    ) -> Answer<Assignment> {
         let (globs, rows) = (self.globs(rule), self.rows(rule));
         let universe = self.universe(&globs);
-        self.seek(&[&globs], &[&rows], which, level, universe, &mut |_, _| {
+        let avoid = (which, mild);
+        self.seek_lifted(&[&globs], &[&rows], avoid, level, universe, &mut |_, _| {
             true
         })
+    }
+
+    /// Rules that are milder than a rule. What is not, and decides another pick of a call,
+    /// decides the call.
+    fn milder(&self, rule: u32) -> impl Fn(u32) -> bool + use<> {
+        let action = self.model.action(rule);
+        let actions: Vec<Verdict> = self.model.facts.iter().map(|facts| facts.action).collect();
+        move |other| actions.get(other as usize).is_some_and(|a| *a < action)
     }
 
     /// A pick that both rules match and none of `which`.
@@ -119,9 +143,12 @@ impl Analysis<'_> {
 
     /// Whether the rule decides anything. Reports it if it does not.
     fn standing(&mut self, rule: u32) -> Standing {
-        let live = self.seek_rule(rule, &|other| other < rule, Level::Plain);
+        let milder = self.milder(rule);
+        let live = self.seek_decided(rule, &|other| other < rule, &milder, Level::Plain);
         if let Answer::Found(assignment) = live {
-            return if self.decides(rule, &assignment) == Some(true) {
+            return if self.decides(rule, &assignment) == Some(true)
+                && self.is_confirmed(rule, &assignment)
+            {
                 Standing::Decides(assignment)
             } else {
                 Standing::Unknown
@@ -138,6 +165,13 @@ impl Analysis<'_> {
             }
             _ => Standing::Unknown,
         }
+    }
+
+    /// Whether the plan agrees that the rule decides, or that a stage beside the rules does.
+    fn is_confirmed(&mut self, rule: u32, assignment: &Assignment) -> bool {
+        let (theory, judge) = (&self.theory, &mut self.model.judge);
+        let agrees = |judged: &Judged| judged.rule == Some(rule) || judged.stage != Stage::Rule;
+        judge.show(&theory.facts, assignment, &agrees).is_some()
     }
 
     /// Reports a rule that matches no plainly written call.
@@ -355,7 +389,8 @@ impl Analysis<'_> {
             .iter()
             .find(|(by, _)| self.model.action(*by) != action)
             .cloned();
-        let exotic = self.seek_rule(rule, &|earlier| earlier < rule, Level::All);
+        let milder = self.milder(rule);
+        let exotic = self.seek_decided(rule, &|earlier| earlier < rule, &milder, Level::All);
         let (note, in_disguise) = match &exotic {
             Answer::Empty => (String::new(), None),
             Answer::Found(assignment) => (
@@ -418,8 +453,10 @@ impl Analysis<'_> {
         let action = self.model.action(rule);
         let mut covering: Vec<(u32, Assignment)> = Vec::new();
         let mut next = Some(sample.clone());
+        let milder = self.milder(rule);
         while let Some(assignment) = next.take() {
-            let Some(Some(by)) = self.decider(&assignment, &|other| other < rule) else {
+            let decider = self.decider_lifted(&assignment, &|other| other < rule, &milder);
+            let Some(Some(by)) = decider else {
                 break;
             };
             covering.push((by, assignment));
@@ -428,7 +465,7 @@ impl Analysis<'_> {
                 break;
             }
             if let Answer::Found(more) =
-                self.seek_rule(rule, &|other| known.contains(&other), Level::Plain)
+                self.seek_decided(rule, &|other| known.contains(&other), &milder, Level::Plain)
             {
                 next = Some(more);
             }

@@ -4,13 +4,16 @@
 //! on which of its literals is to fail, and asks again. Complete: where every branch is
 //! impossible there is no such pick. Knows rows; knows nothing of what they decide.
 
+mod leaves;
+
 use super::bag::{Bag, Demand};
-use super::facts::{Atom, Claim, FactId, Lit};
+use super::facts::{Atom, Claim, FactId, Facts, Lit};
 use super::leaf::{Leaf, counted};
 use super::names::{Names, Tool, Universe};
 use super::theory::{Answer, Level, Theory, contradicts};
 use bouncer_compiler::lower::Mode;
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 /// One way for a rule to hold: all of these.
@@ -21,13 +24,53 @@ pub(super) type Row = Vec<Lit>;
 pub(super) struct RuleRows {
     pub globs: Vec<u32>,
     pub rows: Vec<Row>,
+    /// Paths of which the rows look at one leaf that is picked.
+    pub picked: Vec<u32>,
+}
+
+impl RuleRows {
+    pub fn new(globs: Vec<u32>, rows: Vec<Row>, facts: &Facts) -> Self {
+        let atoms = rows.iter().flatten().filter_map(|(atom, _)| match atom {
+            Atom::Leaf(fact, _) => facts.get(*fact).map(|fact| fact.path),
+            _ => None,
+        });
+        let mut picked: Vec<u32> = atoms.collect();
+        picked.sort_unstable();
+        picked.dedup();
+        Self {
+            globs,
+            rows,
+            picked,
+        }
+    }
+}
+
+/// A row that holds where the row holds for some way of picking leaves, of all paths but
+/// `fixed` ones. Tests that look at the same leaf of one path stay as they are.
+pub(super) fn lifted<'r>(row: &'r Row, fixed: &BTreeSet<u32>, facts: &Facts) -> Cow<'r, Row> {
+    let path = |fact: FactId| facts.get(fact).map_or(u32::MAX, |fact| fact.path);
+    let alone = |fact: FactId| {
+        let same = |lit: &&Lit| matches!(lit.0, Atom::Leaf(other, _) if path(other) == path(fact));
+        row.iter().filter(same).count() == 1 && !fixed.contains(&path(fact))
+    };
+    let lift = |(atom, holds): &Lit| match atom {
+        Atom::Leaf(fact, mode) if alone(*fact) => (Atom::Bag(*fact, *mode, !holds), *holds),
+        _ => (*atom, *holds),
+    };
+    let liftable = |(atom, _): &Lit| matches!(atom, Atom::Leaf(fact, _) if alone(*fact));
+    if !row.iter().any(liftable) {
+        return Cow::Borrowed(row);
+    }
+    Cow::Owned(row.iter().map(lift).collect())
 }
 
 /// A call, the pick in it, and what was before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Assignment {
     pub tool: Tool,
-    /// By path: the leaves; the first is picked.
+    /// By path: the leaves that are written there.
+    pub own: BTreeMap<u32, Bag>,
+    /// By path: the leaves that are seen there; the first is picked.
     pub bags: BTreeMap<u32, Bag>,
     /// Attempts, this one included.
     pub calls: u64,
@@ -38,9 +81,9 @@ const MOST_PICKS: usize = 64;
 
 impl Assignment {
     /// The same call with every way of picking leaves; `None` if there are too many.
-    pub fn picks(&self) -> Option<Vec<Self>> {
+    pub fn picks(&self, facts: &Facts) -> Option<Vec<Self>> {
         let mut picks = vec![self.clone()];
-        for (path, bag) in &self.bags {
+        for (path, bag) in self.bags.iter().filter(|(path, _)| facts.is_picked(**path)) {
             let mut leaves: Vec<&Leaf> = bag.iter().collect();
             leaves.sort_unstable();
             leaves.dedup();
@@ -247,6 +290,9 @@ pub(super) type Accept<'f> = &'f mut dyn FnMut(&mut Theory, &Assignment) -> bool
 pub(super) struct Avoid<'f> {
     pub rules: &'f mut Rules,
     pub which: &'f dyn Fn(u32) -> bool,
+    /// Rules that are too mild to settle what is asked. Until one comes that looks at the
+    /// leaf that is picked of a path, rules may hold for no other leaf of it either.
+    pub mild: &'f dyn Fn(u32) -> bool,
 }
 
 impl<'a> Searcher<'a> {
@@ -296,15 +342,23 @@ impl<'a> Searcher<'a> {
         let mut hit: Option<(Vec<u32>, Row)> = None;
         for avoided in avoid.iter_mut() {
             let applicable = avoided.rules.applicable(self.names, &assignment.tool.full);
-            for rule in applicable.iter().filter(|rule| (avoided.which)(**rule)) {
+            let mut fixed: BTreeSet<u32> = BTreeSet::new();
+            for rule in applicable.iter() {
                 let Some(rows) = avoided.rules.get(*rule) else {
                     continue;
                 };
+                if (avoided.mild)(*rule) {
+                    fixed.extend(&rows.picked);
+                }
+                if !(avoided.which)(*rule) {
+                    continue;
+                }
                 let mut holding = None;
                 for row in &rows.rows {
-                    match self.holds(row, &assignment) {
+                    let row = lifted(row, &fixed, &self.theory.facts);
+                    match self.holds(&row, &assignment) {
                         Some(true) => {
-                            holding = Some(row);
+                            holding = Some(row.into_owned());
                             break;
                         }
                         Some(false) => {}
@@ -312,7 +366,7 @@ impl<'a> Searcher<'a> {
                     }
                 }
                 if let Some(row) = holding {
-                    hit = Some((rows.globs.clone(), row.clone()));
+                    hit = Some((rows.globs.clone(), row));
                     break;
                 }
             }
@@ -365,23 +419,16 @@ impl<'a> Searcher<'a> {
             Answer::Empty => return Answer::Empty,
             Answer::Unknown => return Answer::Unknown,
         };
-        let mut bags = BTreeMap::new();
-        let mut unknown = false;
-        for (path, demand) in &wanted.demands {
-            match self.theory.bag(demand, self.level) {
-                Answer::Found(bag) => {
-                    if !bag.is_empty() {
-                        bags.insert(*path, bag);
-                    }
-                }
-                Answer::Empty => return Answer::Empty,
-                Answer::Unknown => unknown = true,
-            }
-        }
+        let bags = self.leaves(&wanted.demands);
         let calls = self.attempts(&wanted.calls);
-        match (unknown, calls) {
-            (_, Some(None)) => Answer::Empty,
-            (false, Some(Some(calls))) => Answer::Found(Assignment { tool, bags, calls }),
+        match (bags, calls) {
+            (Answer::Empty, _) | (_, Some(None)) => Answer::Empty,
+            (Answer::Found((own, bags)), Some(Some(calls))) => Answer::Found(Assignment {
+                tool,
+                own,
+                bags,
+                calls,
+            }),
             _ => Answer::Unknown,
         }
     }

@@ -17,6 +17,7 @@ pub(super) use schema::at_path;
 use super::automaton::Table;
 use super::facts::{Claim, Fact, FactId, Facts, Look};
 use super::leaf::{self, Leaf, Outcome, Seen, Value};
+use super::overlap::Stands;
 use super::words::Constraint;
 use bouncer_compiler::lower::Mode;
 use bouncer_compiler::policy::Op;
@@ -71,12 +72,18 @@ impl Leaves {
     }
 }
 
+/// One question may take this part of all steps.
+const SHARE: u64 = 10;
+
 /// Answers questions about leaves, and remembers the answers.
 #[derive(Debug)]
 pub(super) struct Theory {
     pub facts: Facts,
-    /// Steps of work left.
+    /// Steps of work left for the question at hand.
     pub budget: u64,
+    /// Steps left for all other questions, and how many one question may take.
+    rest: u64,
+    share: u64,
     /// Some output of the policy's tools can be trusted, or observed.
     pub can_trust: bool,
     pub can_observe: bool,
@@ -86,7 +93,7 @@ pub(super) struct Theory {
     patterns: HashMap<FactId, Option<Rc<Table>>>,
     /// Patterns too large to reason about, as written.
     too_large: BTreeMap<FactId, String>,
-    leaves: HashMap<Vec<Claim>, Rc<Leaves>>,
+    leaves: HashMap<(Vec<Claim>, Stands), Rc<Leaves>>,
     outcomes: HashMap<(Leaf, FactId), Option<Outcome>>,
 }
 
@@ -94,7 +101,9 @@ impl Theory {
     pub fn new(facts: Facts, budget: u64) -> Self {
         Self {
             facts,
-            budget,
+            budget: budget / SHARE,
+            rest: budget - budget / SHARE,
+            share: budget / SHARE,
             can_trust: false,
             can_observe: false,
             seen: Seen::Nowhere,
@@ -104,6 +113,19 @@ impl Theory {
             leaves: HashMap::new(),
             outcomes: HashMap::new(),
         }
+    }
+
+    /// Starts a question, with steps of its own. What is counted depends on nothing but the
+    /// question and those before it, so that the answer is the same on every machine.
+    pub fn ask(&mut self) {
+        self.rest += self.budget;
+        self.budget = self.share.min(self.rest);
+        self.rest -= self.budget;
+    }
+
+    /// Steps that are left for everything.
+    pub const fn left(&self) -> u64 {
+        self.rest + self.budget
     }
 
     /// Counts one step. `false`: there is nothing left.
@@ -177,19 +199,23 @@ impl Theory {
     }
 
     /// The leaves that meet all claims, which are about one path.
-    pub fn leaves(&mut self, claims: &[Claim]) -> Rc<Leaves> {
-        let mut key = claims.to_vec();
-        key.sort_unstable();
-        key.dedup();
+    pub fn leaves(&mut self, claims: &[Claim], stands: Stands) -> Rc<Leaves> {
+        let mut claims = claims.to_vec();
+        claims.sort_unstable();
+        claims.dedup();
+        let key = (claims, stands);
         if let Some(known) = self.leaves.get(&key) {
             return Rc::clone(known);
         }
-        let answer = Rc::new(self.solve(&key));
-        self.leaves.insert(key, Rc::clone(&answer));
+        let answer = Rc::new(self.solve(&key.0, stands));
+        // Another question may have the steps for it.
+        if self.budget > 0 {
+            self.leaves.insert(key, Rc::clone(&answer));
+        }
         answer
     }
 
-    fn solve(&mut self, claims: &[Claim]) -> Leaves {
+    fn solve(&mut self, claims: &[Claim], stands: Stands) -> Leaves {
         let none = Leaves {
             plain: Answer::Empty,
             all: Answer::Empty,
@@ -262,7 +288,11 @@ impl Theory {
             if !elsewhere {
                 rest.extend_from_slice(&carried);
             }
-            for through in [false, true] {
+            let ways: &[bool] = match stands {
+                Stands::Inside => &[true],
+                Stands::Plainly | Stands::Either => &[false, true],
+            };
+            for &through in ways {
                 let probe = Leaf {
                     value: Value::Null,
                     through,
@@ -276,8 +306,8 @@ impl Theory {
                     all = all.or(|| Answer::Unknown);
                     continue;
                 }
-                if !through {
-                    plain = plain.or(|| self.plain(&rest, seen, real));
+                if !through || stands != Stands::Plainly {
+                    plain = plain.or(|| self.plain(&rest, through, seen, real));
                     all = all.or(|| plain.clone());
                 }
                 all = all.or(|| self.hidden(&rest, through, seen, real));
@@ -293,7 +323,8 @@ impl Theory {
                 .all(|(_, mode, holds)| unclear.in_mode(*mode) == *holds)
             {
                 let rest = [text.as_slice(), &trusted].concat();
-                all = self.hidden(&rest, false, Seen::Nowhere, false);
+                let through = stands == Stands::Inside;
+                all = self.hidden(&rest, through, Seen::Nowhere, false);
             }
         }
         Leaves { plain, all }
@@ -310,13 +341,13 @@ impl Theory {
     }
 
     /// Plain leaves. `real`: a conversation can be made in which the leaf was so seen.
-    fn plain(&mut self, claims: &[Claim], seen: Seen, real: bool) -> Answer<Leaf> {
+    fn plain(&mut self, claims: &[Claim], through: bool, seen: Seen, real: bool) -> Answer<Leaf> {
         self.seen = seen;
         let found = self
-            .plain_text(claims, seen == Seen::Untrusted)
-            .or(|| self.number(claims, false))
-            .or(|| self.constants(claims, false));
-        place(found, false, seen, real)
+            .plain_text(claims, through, seen == Seen::Untrusted)
+            .or(|| self.number(claims, through))
+            .or(|| self.constants(claims, through));
+        place(found, through, seen, real)
     }
 
     /// Leaves that are not plain.

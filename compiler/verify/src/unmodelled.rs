@@ -94,18 +94,10 @@ pub(super) fn differ(
     known: Known,
 ) -> Option<&'static str> {
     let (before, after) = (contract_of(old, tool), contract_of(new, tool));
-    let of_hint = |policy: &Policy| {
-        let set = policy.rules.as_ref();
-        set.map_or(Verdict::Allow, |set| set.on_destructive_hint.action)
-    };
     let differences = [
         (
             before.is_none() && after.is_none() && old.heuristics != new.heuristics,
             "what is guessed from a tool's name and schema is not compared",
-        ),
-        (
-            !known.listed && of_hint(old) != of_hint(new),
-            "the defaults for tools that call themselves destructive differ, and only a tool's own definition says whether it does",
         ),
         (
             is_ambiguous(old, tool, known) || is_ambiguous(new, tool, known),

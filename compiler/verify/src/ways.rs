@@ -4,7 +4,7 @@ use super::analysis::{MOST_ROWS, combinations};
 use super::facts::Atom;
 use super::names::{Names, Universe};
 use super::search::{Assignment, Avoid, Row, Rules, Searcher, Wanted};
-use super::stages::Way;
+use super::stages::{Bound, Way};
 use super::theory::{Answer, Level, Theory};
 use bouncer_plan::Verdict;
 
@@ -97,6 +97,7 @@ fn search(
     // The closures have to live as long as the rules they choose from.
     let mut all: Vec<&mut Rules> = Vec::new();
     let mut which: Vec<Box<dyn Fn(u32) -> bool + '_>> = Vec::new();
+    let mut mild: Vec<Box<dyn Fn(u32) -> bool + '_>> = Vec::new();
     for part in parts.iter_mut() {
         let (ways, actions) = (&part.ways, part.actions);
         let avoided = move |rule: u32| {
@@ -107,13 +108,24 @@ fn search(
         };
         all.push(&mut *part.rules);
         which.push(Box::new(avoided));
+        // Every pick keeps an upper bound: what is stricter may decide none. Where there is
+        // none, one pick is enough.
+        let strict = move |rule: u32| {
+            let action = actions.get(rule as usize).copied().unwrap_or(Verdict::Deny);
+            ways.iter()
+                .filter_map(|way| way.rules.as_ref())
+                .any(|rules| matches!(rules.bound, Bound::AtMost(most) if action > most))
+        };
+        mild.push(Box::new(move |rule: u32| !strict(rule)));
     }
     let mut avoid: Vec<Avoid<'_>> = all
         .into_iter()
         .zip(&which)
-        .map(|(rules, which)| Avoid {
+        .zip(&mild)
+        .map(|((rules, which), mild)| Avoid {
             rules,
             which: which.as_ref(),
+            mild: mild.as_ref(),
         })
         .collect();
     Searcher::new(theory, names, scope.universe, level).find(wanted, &mut avoid, accept)

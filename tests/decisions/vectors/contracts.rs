@@ -161,6 +161,23 @@ const fn stricter(name: &'static str, holds: fn(&Seen<'_>) -> bool) -> Class {
     }
 }
 
+/// Whether a text that is no destination as a whole is searched for some, and holds one.
+fn carries_recipient(name: &str, value: &Json) -> bool {
+    match value {
+        Json::Str(value) => {
+            shared::may_name_recipients(name, value)
+                && !shared::is_destination_shaped(value)
+                && !shared::tokens(&text::folded(value)).is_empty()
+        }
+        Json::Array(items) => items.iter().any(|item| carries_recipient(name, item)),
+        Json::Object(members) => {
+            let mut members = members.iter();
+            members.any(|(name, value)| carries_recipient(name, value))
+        }
+        _ => false,
+    }
+}
+
 const CLASSES: &[Class] = &[
     stricter(
         "names that some readers take for others are malformed",
@@ -278,6 +295,14 @@ const CLASSES: &[Class] = &[
                 })
             })
     }),
+    stricter(
+        "undeclared recipients are searched for what was read",
+        |seen| {
+            seen.ours.stage == Stage::SinkGate
+                && contract(seen).is_some_and(|contract| !contract.sinks.is_empty())
+                && carries_recipient("", seen.arguments)
+        },
+    ),
     stricter(
         "taint is seen through disguises, and numbers are found by their digits",
         |seen| {
@@ -445,7 +470,7 @@ const DECISIONS: &str = "
     4  does not compile: B0304 a regular expression that does not compile
     1  laxer: a verb inside another word is no verb
     9  laxer: lists are judged per element by constraints
- 2161  same
+ 2157  same
    20  same verdict: `null` and `true` are asked about, not `None` and `True`
     4  same verdict: a verb inside another word is no verb
     1  same verdict: destination-shaped arguments are sinks, declared or not
@@ -469,9 +494,10 @@ const DECISIONS: &str = "
     8  stricter: object keys are destinations
     3  stricter: objects are no values for a constraint
     1  stricter: packs and heuristics set budgets of their own
-   21  stricter: taint is seen through disguises, and numbers are found by their digits
+   22  stricter: taint is seen through disguises, and numbers are found by their digits
     2  stricter: tools that destroy, pay, book or change access are asked about
    38  stricter: trusted destinations are compared byte for byte
+    3  stricter: undeclared recipients are searched for what was read
 ";
 
 const ROUTES: &str = "

@@ -6,7 +6,7 @@ use crate::facts::{Claim, Fact, Look};
 use crate::leaf::{Leaf, Value};
 use crate::words::{self, End};
 use bouncer_compiler::lower::Mode;
-use bouncer_compiler::policy::{ListItem, Op, Scalar};
+use bouncer_compiler::policy::{ListItem, Op, Scalar, TypeName};
 use bouncer_plan::format::TestClass;
 use bouncer_reader::number;
 use std::cmp::Ordering;
@@ -27,7 +27,13 @@ impl Theory {
             let Some(fact) = self.facts.get(*id) else {
                 return Answer::Unknown;
             };
-            match settles_numbers(fact, *mode) {
+            let by_rules = !matches!(fact.look, Look::Raw | Look::Trusted | Look::Tainted);
+            let settled = match mode {
+                Mode::Plain if through && by_rules => Some(false),
+                Mode::Maybe if through && by_rules => Some(true),
+                _ => settles_numbers(fact, *mode),
+            };
+            match settled {
                 Some(settled) if settled != *holds => return Answer::Empty,
                 // What holds of every number says nothing of this one.
                 Some(_) => continue,
@@ -122,10 +128,33 @@ fn settles_numbers(fact: &Fact, mode: Mode) -> Option<bool> {
             Mode::Maybe => Some(true),
             Mode::Any => None,
         },
-        (Look::Value, Op::Equals(_) | Op::In(_)) if fact.class == TestClass::Text => {
-            (mode == Mode::Maybe).then_some(true)
+        (Look::Value, Op::Exists | Op::Type(TypeName::Number)) => Some(true),
+        (Look::Value, Op::Type(_)) => Some(false),
+        (Look::Value, Op::Equals(_) | Op::In(_))
+            if fact.class == TestClass::Text && mode == Mode::Maybe =>
+        {
+            Some(true)
         }
+        (Look::Value, Op::Equals(scalar)) if !may_be_number(scalar) => Some(false),
+        (Look::Value, Op::In(items)) if !items.iter().any(item_may_be_number) => Some(false),
         _ => None,
+    }
+}
+
+/// Whether a number can be equal to a value, in a rule that also compares texts.
+fn may_be_number(scalar: &Scalar) -> bool {
+    match scalar {
+        Scalar::Number(_) => true,
+        Scalar::Str(text) => number::is_number(text),
+        Scalar::Bool(_) | Scalar::Null => false,
+    }
+}
+
+fn item_may_be_number(item: &ListItem) -> bool {
+    match item {
+        ListItem::Scalar(scalar) => may_be_number(scalar),
+        // A number can be an address.
+        ListItem::AtDomain(_) | ListItem::Below(_) => true,
     }
 }
 

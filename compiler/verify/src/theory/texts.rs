@@ -30,19 +30,31 @@ const LONG: &str = r"(?s).{6}";
 const MOST_TRIES: usize = 24;
 
 impl Theory {
-    /// Plain texts. `long`: so long that they would be recognised.
-    pub(super) fn plain_text(&mut self, claims: &[Claim], long: bool) -> Answer<Value> {
-        if self.constants_fail(claims, false)
-            || self.paths_contradict(claims, false)
-            || self.form_contradicts(claims)
+    /// Plain texts, by themselves or inside an object (`through`). `long`: so long that they
+    /// would be recognised.
+    pub(super) fn plain_text(
+        &mut self,
+        claims: &[Claim],
+        through: bool,
+        long: bool,
+    ) -> Answer<Value> {
+        // Reached through an object, some say nothing of the text.
+        let shape: Vec<Claim> = claims
+            .iter()
+            .filter(|(_, mode, _)| !(through && matches!(mode, Mode::Plain | Mode::Maybe)))
+            .copied()
+            .collect();
+        if self.constants_fail(claims, through)
+            || self.paths_contradict(claims, through)
+            || self.form_contradicts(&shape)
         {
             return Answer::Empty;
         }
         let write = &mut |text: &str| Some(text.to_owned());
-        if let Some(found) = self.candidates(claims, claims, false, long, true, write) {
+        if let Some(found) = self.candidates(&shape, claims, through, long, true, write) {
             return Answer::Found(Value::Text(found));
         }
-        if self.single_fails(claims, false) {
+        if self.single_fails(claims, through) {
             Answer::Empty
         } else {
             Answer::Unknown

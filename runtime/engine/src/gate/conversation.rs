@@ -10,7 +10,7 @@ use super::policy::Policy;
 use super::scratch::Scratch;
 use super::shared::{SharedTally, Together};
 use super::tool::Tool;
-use crate::provenance::Provenance;
+use crate::provenance::{Echo, Provenance};
 use bouncer_plan::Tables;
 use bouncer_reader::json::Limits;
 use std::collections::HashMap;
@@ -33,6 +33,8 @@ pub struct Conversation {
     pub(super) together: Option<Together>,
     pub(super) approvals: Approvals,
     pub(super) provenance: Provenance,
+    /// By tool, of those whose results may vouch: what its calls carried.
+    pub(super) echoes: HashMap<String, Echo>,
     pub(super) scratch: Scratch,
     /// Results recorded so far: the number of the latest call.
     pub(super) calls: u64,
@@ -51,6 +53,7 @@ impl Conversation {
             together: None,
             approvals: Approvals::default(),
             provenance: Provenance::new(provenance_limit),
+            echoes: HashMap::new(),
             calls: 0,
             generation: 0,
         }

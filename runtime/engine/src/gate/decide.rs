@@ -6,6 +6,7 @@ use super::conversation::Conversation;
 use super::decision::{Cause, Decision};
 use super::dispatch::{Decided, judge_nested};
 use super::judge::{Found, Opinion};
+use super::key::{tool_key, write_tool_key};
 use super::pins::Pins;
 use super::policy::Policy;
 use bouncer_plan::{Stage, Verdict};
@@ -18,6 +19,7 @@ pub(super) fn decide<'a>(
     this: &CallAttempt<'a>,
 ) -> Decision<'a> {
     let judged = judge_nested(policy, pins, conversation, this);
+    note_sent(policy, pins, conversation, this);
     // What cannot be judged is denied.
     let Decided { call, opinion } = judged.unwrap_or(Decided {
         call: this.call,
@@ -60,4 +62,33 @@ pub(super) fn decide<'a>(
     decision.value = &culprit.value;
     decision.forgotten = provenance.dropped();
     decision
+}
+
+/// Notes what a call carries, of tools whose results may vouch for something: what they
+/// only repeat does not.
+fn note_sent(
+    policy: &Policy,
+    pins: &Pins,
+    conversation: &mut Conversation,
+    this: &CallAttempt<'_>,
+) {
+    let (server, tool) = (this.call.server, this.call.tool);
+    let key = &mut conversation.scratch.key;
+    write_tool_key(server, tool, key);
+    let vouches = match pins.find(key) {
+        Ok(Some((_, tool))) => tool.labels.can_vouch(),
+        // What is not listed beside tools that are vouches for nothing.
+        _ if pins.any_listed() => false,
+        _ => match conversation.unlisted.get(key.as_str()) {
+            Some((tool, _)) => tool.labels.can_vouch(),
+            None => policy
+                .labels_by_name(server, tool)
+                .is_ok_and(|labels| labels.can_vouch()),
+        },
+    };
+    if vouches {
+        let echo = conversation.echoes.entry(tool_key(server, tool));
+        let arguments = this.call.arguments.unwrap_or(b"{}");
+        echo.or_default().called(arguments);
+    }
 }

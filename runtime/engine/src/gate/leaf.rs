@@ -14,6 +14,8 @@ pub(super) struct Leaf {
     pub sink: u32,
     /// Raw text of the top-level argument's name.
     pub top: (u32, u32),
+    /// Raw text of the nearest name above it.
+    pub name: (u32, u32),
 }
 
 /// What a [`Leaf`] is.
@@ -49,6 +51,8 @@ pub(super) struct Frame {
     pub sink: u32,
     /// The raw text of the top-level argument it lies in.
     pub top: (u32, u32),
+    /// Raw text of its own name, or of the nearest one above it.
+    pub name: (u32, u32),
 }
 
 /// How a container or leaf was reached from the one around it.

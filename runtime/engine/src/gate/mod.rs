@@ -46,6 +46,7 @@ use crate::tools::{Lock, ToolDefinition};
 use attempt::CallAttempt;
 use bouncer_plan::format::CONTRACT_DISPATCHES;
 use bouncer_plan::{Corrupt, Label, Plan};
+use key::tool_key;
 use pins::Pins;
 use policy::Policy;
 use tool::{Status, Tool};
@@ -61,6 +62,9 @@ pub struct Gate {
     /// What further conversations count their attempts in, beside themselves.
     tally: Option<SharedTally>,
 }
+
+/// Methods whose answers list what a server offers.
+const LISTINGS: [&str; 3] = ["prompts/list", "resources/list", "resources/templates/list"];
 
 impl Gate {
     /// A gate over a plan, with no tools pinned.
@@ -260,16 +264,23 @@ impl Gate {
         let pinned = self.pins.get(server, tool);
         // The labels of a changed tool were chosen for another definition.
         let trusted = pinned.filter(|tool| tool.status == Status::Pinned);
-        match trusted {
-            Some(tool) => conversation
-                .provenance
-                .record_result(&source, &tool.labels, result),
+        let unpinned;
+        let labels = match trusted {
+            Some(tool) => &tool.labels,
             None => {
-                let labels = self.unpinned_labels(server, tool);
-                conversation
-                    .provenance
-                    .record_result(&source, &labels, result);
+                unpinned = self.unpinned_labels(server, tool);
+                &unpinned
             }
+        };
+        let Conversation {
+            provenance, echoes, ..
+        } = conversation;
+        match echoes.get_mut(&tool_key(server, tool)) {
+            Some(echo) if labels.can_vouch() => {
+                provenance.record_answer(&source, labels, result, echo);
+                echo.answered(result);
+            }
+            _ => provenance.record_result(&source, labels, result),
         }
     }
 
@@ -323,7 +334,8 @@ impl Gate {
     }
 
     /// Records text that reached the agent by another way than a tool's result, such
-    /// as a resource, a prompt or a log message. It is untrusted.
+    /// as a resource, a prompt or a log message. It is untrusted; how a server lists what it
+    /// offers is observed, as the descriptions of its tools are.
     pub fn record_untrusted(
         &self,
         conversation: &mut Conversation,
@@ -337,8 +349,11 @@ impl Gate {
             tool: origin,
             call: conversation.calls,
         };
-        conversation
-            .provenance
-            .record_result(&source, &OutputLabels::all(Label::Untrusted), value);
+        let provenance = &mut conversation.provenance;
+        if LISTINGS.contains(&origin) && value.get("code").is_none() {
+            provenance.record_observed(&source, "", value);
+        } else {
+            provenance.record_result(&source, &OutputLabels::all(Label::Untrusted), value);
+        }
     }
 }

@@ -6,7 +6,7 @@
 //! flat stack. Knows nothing of verdicts.
 
 use super::eval::{Evaluator, Kind, LeafText};
-use super::leaf::{Frame, Leaf, LeafKind, NO_SINK, Step};
+use super::leaf::{Frame, Leaf, LeafKind, NO_SINK, Step, raw_text};
 use super::sink::SinkPaths;
 use bouncer_plan::format::{NONE, PathNode};
 use bouncer_plan::{Corrupt, Tables, at, edge_slot, slice};
@@ -172,6 +172,7 @@ impl<'a> Walk<'_, '_, 'a> {
             }
         }
         let own_end = self.scratch.active.len() as u32;
+        let name = self.name_at(step);
         self.scratch.frames.push(Frame {
             active: active as u32,
             own_end,
@@ -179,8 +180,21 @@ impl<'a> Walk<'_, '_, 'a> {
             step,
             sink,
             top,
+            name,
         });
         Ok(())
+    }
+
+    /// The raw text of the name by which a value is reached, or of the nearest one above it.
+    fn name_at(&self, step: Step) -> (u32, u32) {
+        match step {
+            Step::Key(start, end, _) => (start, end),
+            Step::Root | Step::Index(_) => self
+                .scratch
+                .frames
+                .last()
+                .map_or((0, 0), |frame| frame.name),
+        }
     }
 
     fn close(&mut self) {
@@ -204,6 +218,7 @@ impl<'a> Walk<'_, '_, 'a> {
                 end,
                 sink: frame.sink,
                 top: frame.top,
+                name: frame.name,
             });
         }
         let (start, end) = (frame.active as usize, frame.own_end as usize);
@@ -349,10 +364,13 @@ impl<'a> Walk<'_, '_, 'a> {
             Event::Key(_) | Event::ObjectEnd | Event::ArrayEnd => return Err(WalkError::Corrupt),
         };
         if self.sinks.is_some() {
-            self.list_leaf(&event, sink, top);
+            let name = self.name_at(step);
+            self.list_leaf(&event, sink, top, name);
         }
         if self.scratch.active.len() > active {
-            evaluator.begin_leaf(kind, &text);
+            let (start, end) = self.name_at(step);
+            let name = raw_text(self.arguments, start, end).unwrap_or_default();
+            evaluator.begin_leaf(kind, &text, name);
             if kind == Kind::String {
                 self.note_shape(&evaluator.scratch.raw);
             }
@@ -380,7 +398,7 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 
     /// Lists a scalar for the sink gate.
-    fn list_leaf(&mut self, event: &Event<'a>, sink: u32, top: (u32, u32)) {
+    fn list_leaf(&mut self, event: &Event<'a>, sink: u32, top: (u32, u32), name: (u32, u32)) {
         let (kind, (start, end)) = match event {
             Event::String(text) => {
                 let kind = LeafKind::String {
@@ -404,6 +422,7 @@ impl<'a> Walk<'_, '_, 'a> {
             end,
             sink,
             top,
+            name,
         });
     }
 

@@ -61,6 +61,13 @@ impl OutputLabels {
         }
     }
 
+    /// Whether a part of the output can vouch for a destination.
+    #[must_use]
+    pub fn can_vouch(&self) -> bool {
+        self.default == Label::Trusted
+            || self.fields.iter().any(|rule| rule.label == Label::Trusted)
+    }
+
     /// The strictest label any part of the output can have: the label of text that
     /// cannot be told apart into fields.
     #[must_use]

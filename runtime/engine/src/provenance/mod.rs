@@ -14,6 +14,7 @@
 //! knows nothing of plans, calls or verdicts.
 
 mod decode;
+mod echo;
 mod grams;
 mod index;
 mod labels;
@@ -30,6 +31,7 @@ mod tree;
 #[cfg(feature = "yaml")]
 mod yaml;
 
+pub use echo::Echo;
 pub use labels::{FieldRule, LabelStep, OutputLabels};
 
 use bouncer_plan::Label;
@@ -208,7 +210,22 @@ impl Provenance {
     pub fn record_result(&mut self, source: &Source<'_>, labels: &OutputLabels, result: &Value) {
         self.time = unix_ms();
         let name = self.names.id(source.server, source.tool);
-        Recorder::new(self, name, source.call).result(labels, result);
+        Recorder::new(self, name, source.call, None).result(labels, result);
+        self.shrink_buffers();
+    }
+
+    /// As [`Self::record_result`], for the answer to a call. What the tool's calls carried
+    /// vouches for nothing.
+    pub fn record_answer(
+        &mut self,
+        source: &Source<'_>,
+        labels: &OutputLabels,
+        result: &Value,
+        echo: &Echo,
+    ) {
+        self.time = unix_ms();
+        let name = self.names.id(source.server, source.tool);
+        Recorder::new(self, name, source.call, Some(echo)).result(labels, result);
         self.shrink_buffers();
     }
 
@@ -217,7 +234,7 @@ impl Provenance {
     pub fn record_observed(&mut self, source: &Source<'_>, field: &str, said: &Value) {
         self.time = unix_ms();
         let name = self.names.id(source.server, source.tool);
-        Recorder::new(self, name, source.call).said(field, said);
+        Recorder::new(self, name, source.call, None).said(field, said);
         self.shrink_buffers();
     }
 

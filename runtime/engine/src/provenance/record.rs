@@ -3,6 +3,7 @@
 //! Knows how MCP lays out results; it does not know how pieces are kept or compared.
 
 use super::decode;
+use super::echo::Echo;
 use super::labels::{Cursor, OutputLabels};
 use super::store::Mark;
 use super::tree::Node;
@@ -26,14 +27,22 @@ pub(super) struct Recorder<'p> {
     name: u32,
     call: u64,
     field: String,
+    /// What the tool's calls carried.
+    echo: Option<&'p Echo>,
 }
 
 impl<'p> Recorder<'p> {
-    pub(super) const fn new(into: &'p mut Provenance, name: u32, call: u64) -> Self {
+    pub(super) const fn new(
+        into: &'p mut Provenance,
+        name: u32,
+        call: u64,
+        echo: Option<&'p Echo>,
+    ) -> Self {
         Self {
             into,
             name,
             call,
+            echo,
             field: String::new(),
         }
     }
@@ -323,7 +332,8 @@ impl<'p> Recorder<'p> {
     }
 
     fn piece(&mut self, text: &str, label: Label, tokens: Tokens) {
-        if text.is_empty() {
+        let repeats = |echo: &Echo| echo.carried(text);
+        if text.is_empty() || (label == Label::Trusted && self.echo.is_some_and(repeats)) {
             return;
         }
         let mark = Mark {

@@ -5,11 +5,14 @@
 //! can be read in two ways, the answer is [`Malformed`], or every reading.
 
 mod destinations;
+mod headers;
 mod numeric;
 mod shapes;
 mod tokens;
 
 pub use destinations::{destinations, is_destination_shaped};
+pub(crate) use headers::words_of;
+pub use headers::{ArgumentRole, argument_role, may_name_recipients};
 pub use numeric::{host_in_ipv4, numeric};
 pub use shapes::{is_address, without_tag};
 pub use tokens::{Token, TokenKind, token_stands_at, tokens};

@@ -468,6 +468,127 @@ fn ip_v6(word: &str, each: Emit<'_>) {
     }
 }
 
+/// Types of media, before the slash: `text/html` is no repository.
+const MEDIA: &[&str] = &[
+    "application",
+    "audio",
+    "font",
+    "image",
+    "message",
+    "model",
+    "multipart",
+    "text",
+    "video",
+];
+
+/// Words that prose joins with a slash.
+const PROSE: &[&str] = &[
+    "and",
+    "back",
+    "backend",
+    "before",
+    "after",
+    "client",
+    "close",
+    "closed",
+    "create",
+    "day",
+    "dev",
+    "disable",
+    "disabled",
+    "down",
+    "download",
+    "either",
+    "enable",
+    "enabled",
+    "end",
+    "error",
+    "export",
+    "fail",
+    "false",
+    "female",
+    "first",
+    "front",
+    "frontend",
+    "head",
+    "hers",
+    "him",
+    "her",
+    "his",
+    "hour",
+    "import",
+    "input",
+    "key",
+    "last",
+    "left",
+    "load",
+    "male",
+    "max",
+    "min",
+    "minute",
+    "month",
+    "new",
+    "not",
+    "off",
+    "old",
+    "open",
+    "output",
+    "own",
+    "pass",
+    "password",
+    "prod",
+    "production",
+    "pull",
+    "push",
+    "read",
+    "request",
+    "response",
+    "right",
+    "save",
+    "server",
+    "she",
+    "source",
+    "staging",
+    "start",
+    "stop",
+    "success",
+    "tail",
+    "tcp",
+    "test",
+    "them",
+    "they",
+    "true",
+    "udp",
+    "update",
+    "upload",
+    "user",
+    "value",
+    "view",
+    "warning",
+    "week",
+    "with",
+    "without",
+    "write",
+    "year",
+    "yes",
+    "you",
+    "your",
+    "edit",
+    "delete",
+    "insert",
+    "execute",
+    "get",
+    "set",
+    "post",
+    "put",
+];
+
+/// Whether two words with a slash between are a type of media or prose, such as
+/// `read/write`, rather than a repository.
+fn is_prose_pair(owner: &str, name: &str) -> bool {
+    MEDIA.contains(&owner) || (PROSE.contains(&owner) && PROSE.contains(&name))
+}
+
 /// A handle, a channel, a repository, and what looks like an id.
 fn name_or_id(word: &str, each: Emit<'_>) {
     let is_name = |text: &str| {
@@ -489,6 +610,7 @@ fn name_or_id(word: &str, each: Emit<'_>) {
         && is_name(owner)
         && is_name(name)
         && owner.bytes().any(|b| b.is_ascii_alphabetic())
+        && !is_prose_pair(owner, name)
     {
         each(TokenKind::Repo, word);
     }
@@ -601,6 +723,37 @@ fn host_token(host: &str, in_url: bool, each: Emit<'_>) {
     }
 }
 
+/// Places whose addresses have a repository's name further down than at their root.
+const FORGES: [&str; 8] = [
+    "api.bitbucket.org",
+    "api.github.com",
+    "bitbucket.org",
+    "codeberg.org",
+    "github.com",
+    "gitlab.com",
+    "huggingface.co",
+    "raw.githubusercontent.com",
+];
+
+/// How far back a host may begin, in bytes.
+const LONGEST_HOST: usize = 300;
+
+/// Whether what follows `before` is the whole of a path, the first of it behind a host, or
+/// anywhere on a place for repositories: not two folders of some page.
+fn is_at_root(before: &str) -> bool {
+    let Some(above) = before.strip_suffix('/') else {
+        return true;
+    };
+    let cut = above.ceil_char_boundary(above.len().saturating_sub(LONGEST_HOST));
+    let near = above.get(cut..).unwrap_or_default();
+    let word = near.rsplit(is_space).next().unwrap_or_default();
+    if word.len() == near.len() && cut > 0 {
+        return true;
+    }
+    let place = word.split_once("://").map_or(word, |(_, place)| place);
+    !place.contains('/') || FORGES.iter().any(|forge| place.starts_with(forge))
+}
+
 /// Whether a token of `kind` that equals `haystack[start..end]` stands there by
 /// itself, rather than as part of a longer name.
 ///
@@ -638,6 +791,7 @@ pub fn token_stands_at(kind: TokenKind, haystack: &str, start: usize, end: usize
                 && !matches!(last, Some('-' | '_' | '.'))
                 && !joins(first)
                 && !matches!(first, Some('-' | '_'))
+                && is_at_root(before)
         }
         TokenKind::Id => !joins(last) && !joins(first),
         TokenKind::Path | TokenKind::Directory => {

@@ -4,8 +4,10 @@
 //! might give it, see [`within`]. Nothing here knows of policies or calls; only
 //! [`within_resolved`] looks at the file system.
 
+mod relative;
 mod resolved;
 
+pub use relative::may_be_relative;
 pub use resolved::within_resolved;
 
 use crate::block::{self, Set, wanted};

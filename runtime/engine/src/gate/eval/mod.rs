@@ -27,6 +27,7 @@ use bouncer_plan::{Corrupt, Tables, at, slice};
 use bouncer_reader::json::Text;
 use bouncer_reader::path;
 use bouncer_reader::text;
+use std::path::Path;
 
 pub(super) use bouncer_plan::format::JsonType as Kind;
 
@@ -98,8 +99,11 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         }
     }
 
-    /// Takes the text of the leaf that the next calls of [`Self::leaf`] are about.
-    pub fn begin_leaf(&mut self, kind: Kind, text: &LeafText<'_>) {
+    /// Takes the text of the leaf that the next calls of [`Self::leaf`] are about, and the
+    /// raw text of the nearest name above it.
+    pub fn begin_leaf(&mut self, kind: Kind, text: &LeafText<'_>, name: &str) {
+        self.scratch.name.clear();
+        self.scratch.name.push_str(name);
         self.scratch.raw.clear();
         match text {
             LeafText::Json(text) => text.decode_into(&mut self.scratch.raw),
@@ -260,8 +264,10 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         let mut within = false;
         for pair in 0..prefixes.len() / 2 {
             let prefix = self.tables.listed_text(first + 2 * pair)?;
+            // Relative paths start where this program does.
+            let base = (!prefix.starts_with('/')).then_some(Path::new("."));
             within |= path::within(raw, prefix)
-                && (!self.resolve_symlinks || path::within_resolved(raw, &[prefix], None));
+                && (!self.resolve_symlinks || path::within_resolved(raw, &[prefix], base));
         }
         Ok(within)
     }

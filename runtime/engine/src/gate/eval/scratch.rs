@@ -8,6 +8,8 @@ use bouncer_plan::format::{AutomatonKind, NONE};
 /// State of the tests.
 #[derive(Debug)]
 pub(in crate::gate) struct EvalScratch {
+    /// The nearest name above the leaf.
+    pub name: String,
     /// The leaf's text in its forms.
     pub raw: String,
     pub plain: String,
@@ -44,6 +46,7 @@ impl EvalScratch {
     /// Room for everything that the plan can ask for.
     pub fn new(tables: &Tables<'_>) -> Self {
         Self {
+            name: String::with_capacity(256),
             raw: String::with_capacity(4096),
             plain: String::with_capacity(4096),
             canonical: String::with_capacity(4096),

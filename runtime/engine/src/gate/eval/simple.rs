@@ -2,9 +2,11 @@
 //! existence, path prefixes.
 
 use super::answers::compare;
+use super::scratch::EvalScratch;
 use super::{Evaluator, Kind, RESTRICTIVE_ONLY, Tri};
 use bouncer_plan::format::{Dimension, SimpleKind, SimpleTest};
 use bouncer_plan::{Corrupt, at, slice};
+use bouncer_reader::json::Text;
 use bouncer_reader::path;
 
 impl Evaluator<'_, '_> {
@@ -61,6 +63,12 @@ impl Evaluator<'_, '_> {
         let start = test.operand.get() as usize;
         let count = self.tables.lists.get(start).ok_or(Corrupt)?.get() as usize;
         let mut bits = 0;
+        if self.scratch.name.contains('\\') {
+            let EvalScratch { name, number, .. } = &mut *self.scratch;
+            number.clear();
+            Text::new(name, true).decode_into(number);
+            std::mem::swap(name, number);
+        }
         for form in 0..3 {
             if !self.has_form(form) {
                 continue;
@@ -74,6 +82,10 @@ impl Evaluator<'_, '_> {
             };
             // A permissive rule takes the text as it stands, spaces included.
             let stands = if form == 0 { &scratch.raw } else { text };
+            // A server with a folder of its own may take it for a path there.
+            let relative = self.forms.kind == Kind::String
+                && (path::may_be_relative(stands, &scratch.name)
+                    || path::may_be_relative(text, &scratch.name));
             for pair in 0..count {
                 let prefix = self.tables.listed_text(start + 1 + 2 * pair)?;
                 if path::within(stands, prefix) {
@@ -82,7 +94,10 @@ impl Evaluator<'_, '_> {
                     } else {
                         RESTRICTIVE_ONLY
                     };
-                } else if path::may_be_within(stands, prefix) || path::may_be_within(text, prefix) {
+                } else if (relative && prefix.starts_with('/'))
+                    || path::may_be_within(stands, prefix)
+                    || path::may_be_within(text, prefix)
+                {
                     bits |= RESTRICTIVE_ONLY;
                 }
             }

@@ -18,7 +18,11 @@ use bouncer_plan::format::{LiteralKind, LiteralSet};
 use bouncer_plan::{Corrupt, Tables, literals};
 use bouncer_reader::address;
 use bouncer_reader::json::Text;
+use bouncer_reader::text;
 use std::ops::ControlFlow;
+
+/// How many destinations inside one longer text are looked up.
+const MAX_SEARCHED: u32 = 10_000;
 
 /// Working memory of the sink gate.
 #[derive(Debug)]
@@ -31,6 +35,8 @@ pub(super) struct SinkScratch {
     param: String,
     /// What an approval is looked up by.
     approval: String,
+    /// A text that is searched, in canonical form.
+    searched: String,
 }
 
 impl Default for SinkScratch {
@@ -40,6 +46,7 @@ impl Default for SinkScratch {
             folded: String::with_capacity(256),
             param: String::with_capacity(256),
             approval: String::with_capacity(256),
+            searched: String::with_capacity(1024),
         }
     }
 }
@@ -101,6 +108,7 @@ impl SinkGate<'_, '_> {
             folded,
             param,
             approval,
+            searched,
         } = scratch;
         let mut pass = Pass {
             gate: self,
@@ -109,6 +117,7 @@ impl SinkGate<'_, '_> {
             folded,
             param,
             approval,
+            searched,
             lookups,
             culprit,
         };
@@ -170,6 +179,7 @@ struct Pass<'s, 'g, 'p> {
     folded: &'s mut String,
     param: &'s mut String,
     approval: &'s mut String,
+    searched: &'s mut String,
     lookups: &'s mut provenance::Scratch,
     culprit: &'s mut Culprit,
 }
@@ -195,9 +205,6 @@ impl Pass<'_, '_, '_> {
             LeafKind::Key { escaped } => (escaped, false),
             _ => (false, false),
         };
-        if shaped_only && shapeless {
-            return Ok(None);
-        }
         let text: &str = if escaped {
             decoded.clear();
             Text::new(raw, true).decode_into(decoded);
@@ -205,11 +212,55 @@ impl Pass<'_, '_, '_> {
         } else {
             raw
         };
-        if shaped_only && !address::is_destination_shaped(text) {
-            return Ok(None);
+        if shaped_only && (shapeless || !address::is_destination_shaped(text)) {
+            return self.inside(text, leaf);
         }
         self.any = true;
         self.value(text, leaf, sink)
+    }
+
+    /// Searches a value that is no destination as a whole, and that no declared sink holds,
+    /// for destinations that were read and that nobody vouches for: where it names
+    /// recipients by its argument's name or by its form.
+    fn inside(&mut self, text: &str, leaf: &Leaf) -> Result<Option<SinkVerdict>, Corrupt> {
+        let gate = self.gate;
+        let name = raw_text(gate.arguments, leaf.name.0, leaf.name.1).ok_or(Corrupt)?;
+        let escaped = name.contains('\\');
+        self.param.clear();
+        Text::new(name, escaped).decode_into(self.param);
+        let role = address::argument_role(self.param);
+        if !matches!(leaf.kind, LeafKind::String { .. } | LeafKind::Key { .. })
+            || !address::may_name_recipients(role, text)
+        {
+            return Ok(None);
+        }
+        let mut searched = std::mem::take(self.searched);
+        text::fold(text, &mut searched);
+        let (mut left, mut result) = (MAX_SEARCHED, Ok(None));
+        address::tokens(&searched, &mut |token| {
+            if left == 0 || !matches!(result, Ok(None)) {
+                return;
+            }
+            left -= 1;
+            result = self.found(token.text, leaf);
+        });
+        *self.searched = searched;
+        if left == 0 && matches!(result, Ok(None)) {
+            // Too many to look at each: it is judged as one.
+            return self.destination(text, leaf, None);
+        }
+        result
+    }
+
+    /// Judges a destination that stands inside a longer text: only one that was read counts.
+    fn found(&mut self, token: &str, leaf: &Leaf) -> Result<Option<SinkVerdict>, Corrupt> {
+        let evidence = self.gate.provenance.evidence(token, self.lookups);
+        let read = evidence.untrusted.or(evidence.observed).is_some();
+        if evidence.trusted.is_some() || !read {
+            return Ok(None);
+        }
+        self.any = true;
+        self.destination(token, leaf, None)
     }
 
     /// Judges each destination that a value holds.
