@@ -520,7 +520,11 @@ pub struct PinArgs {
 #[derive(Args, Debug)]
 pub struct InspectArgs {
     /// The plan
-    pub plan: PathBuf,
+    #[arg(required_unless_present = "tools")]
+    pub plan: Option<PathBuf>,
+    /// Show what the tools of this lock, or of this answer to `tools/list`, are taken to do, and why
+    #[arg(long, value_name = "LOCK", conflicts_with = "plan")]
+    pub tools: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

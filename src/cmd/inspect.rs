@@ -13,9 +13,12 @@ use std::io::Write;
 
 /// Runs the command.
 pub fn run(args: &InspectArgs) -> Outcome {
-    let bytes =
-        std::fs::read(&args.plan).map_err(|error| Failure::file("read", &args.plan, &error))?;
-    let plan = Plan::load(bytes).map_err(|error| Failure::file("load", &args.plan, &error))?;
+    if let Some(lock) = &args.tools {
+        return super::inspect_tools::run(lock, args.json);
+    }
+    let path = args.plan.clone().unwrap_or_default();
+    let bytes = std::fs::read(&path).map_err(|error| Failure::file("read", &path, &error))?;
+    let plan = Plan::load(bytes).map_err(|error| Failure::file("load", &path, &error))?;
     let report = report(&plan);
     let mut stdout = std::io::stdout().lock();
     if args.json {

@@ -16,6 +16,7 @@ pub mod gateway;
 pub mod hook;
 pub mod init;
 pub mod inspect;
+mod inspect_tools;
 pub mod packs;
 mod page;
 pub mod pin;

@@ -348,6 +348,23 @@ fn inspect_tells_what_a_plan_holds() {
 }
 
 #[test]
+fn inspect_tells_what_tools_are_taken_to_do() {
+    let lock = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/fixtures/tools/fetch.json"
+    );
+    let (code, stdout, _) = output(bouncer().args(["inspect", "--tools", lock]));
+    assert_eq!(code, 0);
+    let line =
+        "fetch__fetch  read, fetch: read by `fetch` in its name; fetch by its argument `url`\n";
+    assert_eq!(stdout, line);
+    let (code, stdout, _) = output(bouncer().args(["inspect", "--tools", lock, "--json"]));
+    assert_eq!(code, 0);
+    let report: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(report[0]["effects"], serde_json::json!(["read", "fetch"]));
+}
+
+#[test]
 fn every_code_is_explained() {
     let (code, list, _) = output(bouncer().arg("explain"));
     assert_eq!(code, 0);
