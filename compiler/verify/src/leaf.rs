@@ -280,7 +280,12 @@ pub(super) fn counted(op: &Op, count: u64, mode: Mode) -> bool {
         | Op::Exists
         | Op::Type(_)
         | Op::Provenance(_)
-        | Op::CarriesUntrusted => None,
+        | Op::CarriesUntrusted
+        | Op::CarriesPrivate
+        | Op::Effect(_)
+        | Op::ReadUntrusted
+        | Op::ReadPrivate
+        | Op::UserNamedEffect => None,
     };
     Outcome::of(verdict, false).in_mode(mode)
 }
@@ -329,7 +334,13 @@ fn value(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option<Outcome> {
             return simple(number::compare(text, operand).map(|order| holds(*compare, order)));
         }
         // Asked of what was read before, not of the value.
-        Op::Provenance(_) | Op::CarriesUntrusted => return None,
+        Op::Provenance(_)
+        | Op::CarriesUntrusted
+        | Op::CarriesPrivate
+        | Op::Effect(_)
+        | Op::ReadUntrusted
+        | Op::ReadPrivate
+        | Op::UserNamedEffect => return None,
         Op::Equals(_) | Op::In(_) | Op::Part(..) | Op::Matches(_) | Op::Within(_) => {}
     }
     let (bits, mask, is_text) = match &leaf.value {
@@ -352,7 +363,12 @@ fn value(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option<Outcome> {
                 | Op::Exists
                 | Op::Type(_)
                 | Op::Provenance(_)
-                | Op::CarriesUntrusted => return None,
+                | Op::CarriesUntrusted
+                | Op::CarriesPrivate
+                | Op::Effect(_)
+                | Op::ReadUntrusted
+                | Op::ReadPrivate
+                | Op::UserNamedEffect => return None,
             };
             (u8::from(found), 1, false)
         }
@@ -382,7 +398,16 @@ fn in_text(fact: &Fact, form: &str, bit: u8, table: Option<&Table>) -> Option<u8
         }
         Op::Within(prefixes) => within(prefixes, form, bit),
         // They have no forms.
-        Op::Compare(..) | Op::Exists | Op::Type(_) | Op::Provenance(_) | Op::CarriesUntrusted => {
+        Op::Compare(..)
+        | Op::Exists
+        | Op::Type(_)
+        | Op::Provenance(_)
+        | Op::CarriesUntrusted
+        | Op::CarriesPrivate
+        | Op::Effect(_)
+        | Op::ReadUntrusted
+        | Op::ReadPrivate
+        | Op::UserNamedEffect => {
             return None;
         }
     })
@@ -409,7 +434,12 @@ fn in_scalar(fact: &Fact, json: &str, is_bool: bool, table: Option<&Table>) -> O
         | Op::Exists
         | Op::Type(_)
         | Op::Provenance(_)
-        | Op::CarriesUntrusted => in_text(fact, json, RESTRICTIVE, table)?,
+        | Op::CarriesUntrusted
+        | Op::CarriesPrivate
+        | Op::Effect(_)
+        | Op::ReadUntrusted
+        | Op::ReadPrivate
+        | Op::UserNamedEffect => in_text(fact, json, RESTRICTIVE, table)?,
     })
 }
 

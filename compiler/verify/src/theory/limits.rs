@@ -104,7 +104,12 @@ impl Theory {
             | Op::Exists
             | Op::Type(_)
             | Op::Provenance(_)
-            | Op::CarriesUntrusted => return Limit::Anything,
+            | Op::CarriesUntrusted
+            | Op::CarriesPrivate
+            | Op::Effect(_)
+            | Op::ReadUntrusted
+            | Op::ReadPrivate
+            | Op::UserNamedEffect => return Limit::Anything,
         };
         let table = if exact && pattern.is_empty() {
             self.pattern(id)
@@ -198,7 +203,12 @@ fn bounds(op: &Op, viewed: bool) -> Bounds {
         | Op::Exists
         | Op::Type(_)
         | Op::Provenance(_)
-        | Op::CarriesUntrusted => {}
+        | Op::CarriesUntrusted
+        | Op::CarriesPrivate
+        | Op::Effect(_)
+        | Op::ReadUntrusted
+        | Op::ReadPrivate
+        | Op::UserNamedEffect => {}
     }
     bounds
 }

@@ -181,7 +181,12 @@ fn named(op: &Op, out: &mut Vec<String>) {
         | Op::Exists
         | Op::Type(_)
         | Op::Provenance(_)
-        | Op::CarriesUntrusted => {}
+        | Op::CarriesUntrusted
+        | Op::CarriesPrivate
+        | Op::Effect(_)
+        | Op::ReadUntrusted
+        | Op::ReadPrivate
+        | Op::UserNamedEffect => {}
     }
 }
 
