@@ -9,6 +9,7 @@ use super::example::Judged;
 use super::facts::Lit;
 use super::model::of_condition;
 use super::names::Universe;
+use super::reach::{each_test, tested};
 use super::search::{Assignment, Row};
 use super::theory::{Answer, Level};
 use super::{Example, Kind, Place};
@@ -316,6 +317,15 @@ impl Analysis<'_> {
             return;
         };
         if action == Verdict::Allow {
+            return;
+        }
+        // What stands anywhere in the arguments is reached through an object, so no rule that
+        // lets through could read it; one that stops does.
+        let mut anywhere = false;
+        each_test(&condition.condition, &mut |test, _| {
+            anywhere |= tested(test).is_some_and(|path| path.0.is_empty());
+        });
+        if anywhere {
             return;
         }
         // As a rule that lets through would read it.

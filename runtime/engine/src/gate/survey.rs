@@ -7,7 +7,7 @@ use super::policy::Policy;
 use super::tool::{Status, Tool};
 use bouncer_plan::format::{
     CONTRACT_CONFIRM, CONTRACT_DECIDES, CONTRACT_EXFILTRATING, Contract, ContractLayer,
-    META_HAS_RULES, NONE,
+    META_BUILT_IN, META_HAS_RULES, NONE,
 };
 use bouncer_plan::{Corrupt, Tables, at};
 use bouncer_plan::{Effect, Verdict};
@@ -145,7 +145,7 @@ fn may(
     contract: Option<&Contract>,
     rows: &[(u32, bool)],
 ) -> Result<Vec<Verdict>, Corrupt> {
-    let (mut by_rules, mut settled) = (Vec::new(), false);
+    let (mut by_rules, mut settled, mut by_rule) = (Vec::new(), false, false);
     let meta = tables.meta()?;
     if meta.flags.get() & META_HAS_RULES == 0 {
         by_rules.push(Verdict::Allow);
@@ -157,6 +157,8 @@ fn may(
         }
         by_rules.push(at(tables.rules, rule)?.action);
         settled = always;
+        // Where a rule matches, the defaults for effects are silent.
+        by_rule |= always && meta.flags.get() & META_BUILT_IN == 0;
     }
     if !settled {
         let destructive = tool.is_some_and(|tool| tool.destructive);
@@ -170,7 +172,7 @@ fn may(
     // After untrusted text anything may be asked about that is more than reading, and what
     // goes to an address that stands there denied.
     let decides = contract.is_some_and(|c| c.flags.get() & CONTRACT_DECIDES != 0);
-    let by_effect = !decides && !is_reading;
+    let by_effect = !decides && !is_reading && !by_rule;
     let (sends, confirms, limited, never) = match contract {
         Some(contract) => {
             let flags = contract.flags.get();

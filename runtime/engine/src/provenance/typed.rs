@@ -118,22 +118,36 @@ fn continues(after: &str) -> bool {
 #[must_use]
 pub fn is_date(value: &str) -> bool {
     let value = value.trim();
-    let shape = |c: char| c.is_ascii_digit() || matches!(c, '-' | '/' | '.' | ':' | ' ' | '+');
-    let mut digits = value.bytes().filter(u8::is_ascii_digit);
+    let shape = |c: char| {
+        c.is_ascii_digit() || matches!(c, '-' | '/' | '.' | ':' | ' ' | '+' | 't' | 'T' | 'z' | 'Z')
+    };
+    if value.len() > 35
+        || !value.starts_with(|c: char| c.is_ascii_digit())
+        || !value.chars().all(shape)
+    {
+        return false;
+    }
     let marks = |c: char| value.matches(c).count();
     let dated = [marks('-'), marks('/'), marks('.')].contains(&2);
-    let timed = marks(':') >= 1;
-    value.len() <= 35
-        && digits.nth(2).is_some()
-        && (dated || timed)
-        && value.starts_with(|c: char| c.is_ascii_digit())
-        && value
-            .trim_end_matches(['z', 'Z'])
-            .chars()
-            .all(|c| shape(c) || matches!(c, 't' | 'T'))
-        && !value
-            .split(|c: char| !c.is_ascii_digit())
-            .any(|run| run.len() > 9)
+    let mut runs = value.split(|c: char| !c.is_ascii_digit());
+    if !dated {
+        // Hours, minutes and seconds alone.
+        return marks(':') >= 1 && runs.all(|run| run.len() <= 2);
+    }
+    // A year, and what can be a month and a day.
+    let mut small = 0;
+    let parts = runs.by_ref().take(3);
+    let plausible = parts
+        .into_iter()
+        .all(|run| match (run.len(), run.parse::<u32>()) {
+            (4, Ok(year)) => (1000..3000).contains(&year),
+            (1 | 2, Ok(part)) => {
+                small += u32::from(part <= 31);
+                true
+            }
+            _ => false,
+        });
+    plausible && small >= 2 && runs.all(|run| run.len() <= 9)
 }
 
 /// The message without quoted lines, code blocks and long quotations.
@@ -264,6 +278,7 @@ mod tests {
             "192.168.0.1",
             "030-1234567",
             "1234567890-12-12",
+            "4111-77-12",
             "monday",
             "",
         ] {

@@ -149,7 +149,7 @@ mod tests {
         ] {
             assert!(acts(&tool(json!({ "name": name }))), "{name}");
         }
-        for name in ["read_file", "list", "rerun_report", "settings"] {
+        for name in ["read_file", "list", "runbook_list", "settings"] {
             assert!(!acts(&tool(json!({ "name": name }))), "{name}");
         }
         let hinted = json!({"name": "x", "annotations": {"destructiveHint": true}});
