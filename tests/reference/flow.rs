@@ -116,7 +116,8 @@ impl Flow<'_> {
             let by_name = text.kind != Kind::Key && self.is_target(text);
             let address = (outward || by_name) && shared::is_destination_shaped(&text.text);
             let named = by_name && !shared::is_date(&text.text);
-            if !text.text.is_empty() && !(self.gated && by_name) && (address || named) {
+            let looked_at = text.text.is_empty() || (self.gated && by_name);
+            if !looked_at && (address || named) {
                 for target in shared::destinations(&text.text) {
                     look(&target, text);
                 }

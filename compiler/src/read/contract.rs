@@ -513,24 +513,14 @@ fn rate(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<Rate> {
     })
 }
 
-/// The words for effects.
-pub(crate) const EFFECTS: [(&str, Effect); Effect::ALL.len()] = {
-    let mut words = [("", Effect::Read); Effect::ALL.len()];
-    let mut at = 0;
-    while at < words.len() {
-        words[at] = (Effect::ALL[at].name(), Effect::ALL[at]);
-        at += 1;
-    }
-    words
-};
-
 /// Reads `effects`: what the tool does. An empty list says that it does nothing to anybody.
 fn effects(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<Effects> {
     let item_of = format!("an item of {what}");
+    let words = Effect::ALL.map(|effect| (effect.name(), effect));
     let items = cx.list(node, what)?;
     let effects: Vec<_> = items
         .iter()
-        .map(|item| cx.one_of(item, &item_of, &EFFECTS))
+        .map(|item| cx.one_of(item, &item_of, &words))
         .collect();
     effects.into_iter().collect()
 }
