@@ -120,7 +120,7 @@ pub(super) fn build(base: &mut Command, row: &Program, args: &[Word]) -> Result<
             // What only says how a package manager is set up.
             ("npm" | "pnpm" | "yarn", "config" | "cache" | "pkg")
                 if !matches!(
-                    words.get(1).map_or("", |word| word.text.as_str()),
+                    words.first().map_or("", |word| word.text.as_str()),
                     "get" | "list" | "ls" | "verify" | "dir"
                 ) =>
             {
@@ -128,7 +128,7 @@ pub(super) fn build(base: &mut Command, row: &Program, args: &[Word]) -> Result<
             }
             ("pip" | "pip3", "config" | "cache" | "index")
                 if !matches!(
-                    words.get(1).map_or("", |word| word.text.as_str()),
+                    words.first().map_or("", |word| word.text.as_str()),
                     "get" | "list" | "dir" | "info" | "versions" | "debug"
                 ) =>
             {

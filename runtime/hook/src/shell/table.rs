@@ -226,6 +226,12 @@ const PROGRAMS: &[Program] = &[
         Reads,
         "aehlSsnrdVWCgtuABt p= x= j= all headers segments sections symbols wide",
     ),
+    usual(
+        "dpkg dpkg-query",
+        Text,
+        "lsLSWp f= list status listfiles search version",
+    ),
+    usual("rpm", Text, "qal query all list version"),
     usual("top", Text, "bcHiS n= d= p= u= o= w="),
     usual("java", Text, "- -version version -fullversion help"),
     usual("tsc rustc rustdoc ", Project, "-"),
