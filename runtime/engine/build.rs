@@ -8,10 +8,25 @@ use std::path::Path;
 use std::{env, fs};
 
 const SOURCE: &str = "../../packs/effects.yaml";
-const EFFECTS: [&str; 10] = [
-    "read", "write", "send", "publish", "fetch", "run", "pay", "grant", "destroy", "act",
+/// Effects with the bits that they have in a plan, and behind them the kinds of verbs.
+const BITS: [&str; 16] = [
+    "read", "write", "send", "publish", "fetch", "run", "pay", "grant", "destroy", "act", "make",
+    "change", "undo", "operate", "ask", "body",
 ];
-const SECTIONS: [&str; 6] = ["verbs", "either", "things", "asked", "arguments", "choices"];
+const SECTIONS: [&str; 12] = [
+    "verbs",
+    "either",
+    "made",
+    "changed",
+    "undone",
+    "about",
+    "operated",
+    "asked",
+    "arguments",
+    "operands",
+    "certain",
+    "choices",
+];
 
 fn main() -> Result<(), String> {
     println!("cargo::rerun-if-changed={SOURCE}");
@@ -51,7 +66,7 @@ fn main() -> Result<(), String> {
                 return Err(wrong("a word that is not in lower-case letters"));
             }
             if table.insert(word, bits).is_some() {
-                return Err(wrong("a word that stands there twice"));
+                return Err(wrong(&format!("`{word}` stands there twice")));
             }
         }
     }
@@ -71,7 +86,7 @@ fn main() -> Result<(), String> {
 
 /// The bits of `send+grant`.
 fn set(names: &str) -> Option<u16> {
-    let bit = |name: &str| EFFECTS.iter().position(|effect| *effect == name);
+    let bit = |name: &str| BITS.iter().position(|effect| *effect == name);
     names
         .split('+')
         .try_fold(0, |bits, name| Some(bits | 1 << bit(name)?))

@@ -12,7 +12,7 @@ pub use arguments::schema_arguments;
 
 use bouncer_plan::{Effect, Effects};
 use name::Words;
-use tables::{ARGUMENTS, CHOICES};
+use tables::{ARGUMENTS, CERTAIN, CHOICES, OPERANDS};
 
 /// What a tool, or one call of it, is taken to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,26 +63,57 @@ pub fn explain<'a>(
 ) -> Guess<'a> {
     let words = Words::of(prefix, name);
     let mut always = words.effects(&mut note);
+    let silent = words.is_silent();
+    let mut asks = words.asks();
     let mut chosen = Effects::NONE;
     let mut choice = None;
     for (argument, value) in arguments.clone() {
+        if CHOICES.get(argument).is_none() {
+            continue;
+        }
+        let effects = value.map_or(Effects::NONE, |value| words.with_choice(value));
         if let Some(value) = value
-            && CHOICES.get(argument).is_some()
+            && !effects.is_empty()
         {
-            let effects = words.with_choice(value);
-            if !effects.is_empty() {
-                note(effects, Because::Value(argument, value));
-                chosen = chosen.union(effects);
-                choice = Some(argument);
-            }
+            note(effects, Because::Value(argument, value));
+            chosen = chosen.union(effects);
+            asks |= Words::of("", value).brings();
+        }
+        if !effects.is_empty() || (silent || words.chooses()) && choice.is_none() {
+            choice = Some(argument);
         }
     }
-    for (argument, _) in arguments {
-        let says = ARGUMENTS.get(argument).unwrap_or_default();
-        let adds = says.intersection(may_add(always, chosen)).without(always);
-        if !adds.is_empty() {
+    if words.chooses() {
+        if !chosen.is_empty() {
+            always = Effects::NONE;
+        } else if choice.is_some() {
+            // Nobody says what there is to choose from.
+            chosen = Effects::one(Effect::Read)
+                .with(Effect::Write)
+                .with(Effect::Destroy);
+        }
+    }
+    if silent && choice.is_some() {
+        chosen = chosen.union(words.operated());
+    }
+    let known = always.union(chosen);
+    let fetch = Effects::one(Effect::Fetch);
+    for (argument, value) in arguments {
+        // What only lists things filters them by its arguments.
+        let filters = always == Effects::one(Effect::Read) && !words.asks();
+        let speaks = !filters && (value.is_none() || known.is_empty());
+        let certain = CERTAIN.get(argument).filter(|_| speaks);
+        let operated = OPERANDS.get(argument).filter(|_| words.operates());
+        let says = ARGUMENTS.get(argument).unwrap_or_default().effects();
+        let adds = may_add(says, known, asks)
+            .union(certain.unwrap_or_default().effects())
+            .union(operated.unwrap_or_default().effects());
+        if !adds.without(always).is_empty() {
             note(adds, Because::Argument(argument));
             always = always.union(adds);
+        }
+        if adds == fetch && words.requests() {
+            always = fetch.with(Effect::Send);
         }
     }
     Guess {
@@ -95,17 +126,24 @@ pub fn explain<'a>(
 /// What one value of a [`Guess::choice`] says. Empty: nothing could be told, and all that
 /// the tool can do has to be expected.
 #[must_use]
-pub fn of_choice(prefix: &str, name: &str, value: &str) -> Effects {
+pub fn of_choice<'a>(prefix: &str, name: &'a str, value: &'a str) -> Effects {
     Words::of(prefix, name).with_choice(value)
 }
 
-/// What names of arguments may say beside the name of the tool.
-fn may_add(always: Effects, chosen: Effects) -> Effects {
-    let known = always.union(chosen);
+/// What of the name of an argument counts beside what is known already.
+fn may_add(says: Effects, known: Effects, asks: bool) -> Effects {
+    let fetch = Effects::one(Effect::Fetch);
     if known.is_empty() {
-        Effects::ALL
-    } else if known == Effects::one(Effect::Read) {
-        Effects::one(Effect::Fetch)
+        says
+    } else if says.contains(Effect::Write) {
+        // Those who are invited to what is written are told.
+        if known.contains(Effect::Write) {
+            says
+        } else {
+            Effects::NONE
+        }
+    } else if asks {
+        says.intersection(fetch)
     } else {
         Effects::NONE
     }

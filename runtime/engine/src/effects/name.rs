@@ -1,66 +1,146 @@
 //! What the words of a tool's name say.
 //!
-//! A name is a verb with things that it is done to, in either order: `delete_file`,
+//! A name is a verb and the thing that it is about, in either order: `delete_file`,
 //! `file_delete`, `gitPush`. Knows nothing of arguments.
 
 use super::Because;
-use super::tables::{ASKED, EITHER, THINGS, VERBS};
+use super::tables::{ABOUT, EITHER, OPERATED, Says, Table, VERBS};
 use crate::identifier::parts;
 use bouncer_plan::{Effect, Effects};
+use std::ops::Range;
 
 /// Words of a name that are looked at; longer names are rare, and their verb stands before.
 const MOST: usize = 12;
-
-/// What reading is.
-const READS: Effects = Effects::one(Effect::Read).with(Effect::Fetch);
+/// Words that are looked up together at most.
+const TOGETHER: usize = 3;
+/// What stands between a thing and what else has to do with it.
+const BETWEEN: [&str; 14] = [
+    "to", "from", "for", "in", "of", "by", "with", "on", "into", "at", "as", "via", "and", "or",
+];
+/// What stands behind a thing and says nothing of it.
+const BEHIND: [&str; 12] = [
+    "tool", "bulk", "batch", "id", "ids", "all", "async", "sync", "many", "unsafe", "details",
+    "info",
+];
 
 /// The words of one name.
 pub(super) struct Words<'a> {
-    words: [&'a str; MOST],
+    text: &'a str,
+    words: [Range<usize>; MOST],
     count: usize,
 }
 
-/// A verb of a name.
-#[derive(Clone, Copy)]
-struct Verb<'a> {
-    at: usize,
-    word: &'a str,
-    effects: Effects,
+/// A verb of a name: where its words are, and what is said of it.
+struct Verb {
+    words: Range<usize>,
+    says: Says,
 }
 
 impl<'a> Words<'a> {
     /// The words of `name` after `prefix`, or all of them if nothing follows it.
     pub fn of(prefix: &str, name: &'a str) -> Self {
-        let rest = name.get(prefix.len()..);
         let starts = name
             .get(..prefix.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(prefix));
+        let rest = name.get(prefix.len()..);
         let rest = rest.filter(|rest| starts && !rest.is_empty());
+        let text = rest.unwrap_or(name);
         let mut this = Self {
-            words: [""; MOST],
+            text,
+            words: [const { 0..0 }; MOST],
             count: 0,
         };
-        for (slot, word) in this.words.iter_mut().zip(parts(rest.unwrap_or(name))) {
-            *slot = word;
+        for (slot, word) in this.words.iter_mut().zip(parts(text)) {
+            // A word is a part of the text.
+            let start = word.as_ptr().addr().saturating_sub(text.as_ptr().addr());
+            *slot = start..start.saturating_add(word.len());
             this.count += 1;
         }
         this
     }
 
-    fn iter(&self) -> impl Iterator<Item = (usize, &'a str)> {
-        self.words.iter().copied().take(self.count).enumerate()
+    /// The text from the first to the last of some words.
+    fn text(&self, words: Range<usize>) -> &'a str {
+        let first = self.words.get(words.start);
+        let last = words
+            .end
+            .checked_sub(1)
+            .and_then(|last| self.words.get(last));
+        let whole = first.zip(last).map(|(first, last)| first.start..last.end);
+        whole
+            .and_then(|range| self.text.get(range))
+            .unwrap_or_default()
     }
 
-    /// The verb that decides: the first that can be nothing else, before the first word
-    /// that could be a thing as well. `order_list` lists, `run_tests` runs.
-    fn verb(&self) -> Option<Verb<'a>> {
-        let find = |table: super::tables::Table| {
-            self.iter().find_map(|(at, word)| {
-                let effects = table.get(word)?;
-                Some(Verb { at, word, effects })
+    fn is_any(&self, at: usize, words: &[&str]) -> bool {
+        let word = self.text(at..at.saturating_add(1));
+        words.iter().any(|known| word.eq_ignore_ascii_case(known))
+    }
+
+    /// The verb that begins with the word at `at`: the longest.
+    fn verb_at(&self, table: Table, at: usize) -> Option<Verb> {
+        let most = self.count.min(at.saturating_add(TOGETHER));
+        (at + 1..=most).rev().find_map(|end| {
+            let says = table.get(self.text(at..end))?;
+            Some(Verb {
+                words: at..end,
+                says,
             })
-        };
-        find(VERBS).or_else(|| find(EITHER))
+        })
+    }
+
+    /// The verb that decides. Of words that are nothing else, the first. Where there is none,
+    /// of words that can be things as well: the first word of the name, then the last.
+    fn verb(&self) -> Option<Verb> {
+        let first = (0..self.count).find_map(|at| self.verb_at(VERBS, at));
+        first.or_else(|| {
+            let ends = [Some(0), self.count.checked_sub(1)];
+            let at_ends = ends.into_iter().flatten();
+            let verb = at_ends.into_iter().find_map(|at| self.verb_at(EITHER, at));
+            let reads = |verb: &Verb| verb.says.effects() == Effects::one(Effect::Read);
+            let within = || (1..self.count).find_map(|at| self.verb_at(EITHER, at).filter(reads));
+            verb.or_else(within)
+        })
+    }
+
+    /// Whether the name has no verb.
+    pub fn is_silent(&self) -> bool {
+        self.verb().is_none()
+    }
+
+    /// Whether the verb brings something in that an argument can say where from.
+    pub fn brings(&self) -> bool {
+        let verb = self.verb();
+        verb.is_some_and(|verb| verb.says.asks() && verb.says.effects().contains(Effect::Write))
+    }
+
+    /// Whether the verb asks where an argument says to.
+    pub fn asks(&self) -> bool {
+        self.verb().is_some_and(|verb| verb.says.asks())
+    }
+
+    /// Whether the name ends with a method of HTTP that hands something over: `http_post`.
+    pub fn requests(&self) -> bool {
+        let verb = self.verb();
+        verb.is_some_and(|verb| verb.says.has_body() && verb.words.end == self.count)
+    }
+
+    /// Whether the verb operates something.
+    pub fn operates(&self) -> bool {
+        self.verb().is_some_and(|verb| verb.says.operates())
+    }
+
+    /// What operating the thing of a name without a verb does: `light`.
+    pub fn operated(&self) -> Effects {
+        let thing = self.thing(OPERATED, 0..0);
+        let act = Effects::one(Effect::Act);
+        thing.map_or(Effects::NONE, |(_, effects)| effects.intersection(act))
+    }
+
+    /// Whether the name only says that an argument chooses what is done: `manage_users`.
+    pub fn chooses(&self) -> bool {
+        let verb = self.verb().map(|verb| self.text(verb.words));
+        verb.is_some_and(|verb| verb.eq_ignore_ascii_case("manage"))
     }
 
     /// What the name says.
@@ -68,57 +148,107 @@ impl<'a> Words<'a> {
         let Some(verb) = self.verb() else {
             return Effects::NONE;
         };
-        note(verb.effects, Because::Word(verb.word));
-        let mut all = verb.effects;
-        // `create_or_update`, `delete_and_recreate`
-        for (at, word) in self.iter().skip(verb.at + 1) {
-            let joined = self.words.get(at - 1);
-            if joined.is_some_and(|word| matches!(*word, "or" | "and" | "Or" | "And"))
-                && let Some(effects) = VERBS.get(word)
+        let mut all = self.done(&verb, self, note);
+        for at in verb.words.end + 1..self.count {
+            // `create_or_update`, `delete_and_recreate`
+            if self.is_any(at - 1, &["or", "and"])
+                && let Some(other) = self.verb_at(VERBS, at)
             {
-                note(effects, Because::Word(word));
-                all = all.union(effects);
+                all = all.union(self.done(&other, self, note));
             }
         }
-        self.with_things(all, Some(verb.at), note)
-    }
-
-    /// What a value such as `delete` says of this name's things.
-    pub fn with_choice(&self, value: &str) -> Effects {
-        let value = Words::of("", value);
-        let effects = value.effects(&mut |_, _| ());
-        if effects.is_empty() {
-            return effects;
-        }
-        self.with_things(effects, None, &mut |_, _| ())
-    }
-
-    /// Adds what the things of the name make of doing this to them.
-    fn with_things(
-        &self,
-        effects: Effects,
-        verb_at: Option<usize>,
-        note: &mut impl FnMut(Effects, Because<'a>),
-    ) -> Effects {
-        let (table, may_add) = if effects.without(READS).is_empty() {
-            (ASKED, Effects::ALL)
-        } else if effects.contains(Effect::Write) {
-            (THINGS, Effects::ALL)
-        } else if effects.contains(Effect::Destroy) {
-            (THINGS, Effects::one(Effect::Grant))
-        } else {
-            let some = Effects::one(Effect::Pay).with(Effect::Grant);
-            (THINGS, some.with(Effect::Publish))
-        };
-        let mut all = effects;
-        for (at, word) in self.iter() {
-            let adds = table.get(word).unwrap_or_default().intersection(may_add);
-            if Some(at) != verb_at && !adds.is_empty() {
-                note(adds, Because::Word(word));
-                all = all.union(adds);
-            }
+        // `access_list_create`: of a verb at the end and one in the middle, both.
+        if verb.words.start > 0
+            && let Some(last) = self.count.checked_sub(1)
+            && last > verb.words.start
+            && let Some(other) = self.verb_at(VERBS, last)
+        {
+            all = all.union(self.done(&other, self, note));
         }
         all
+    }
+
+    /// What a value such as `delete` says, done to the thing of this name.
+    pub fn with_choice(&self, value: &'a str) -> Effects {
+        let value = Words::of("", value);
+        let Some(verb) = value.verb() else {
+            return Effects::NONE;
+        };
+        let ignore = &mut |_, _| ();
+        let own = value.done(&verb, &value, ignore);
+        let things = value.done(&verb, self, ignore);
+        let plain = verb.says.effects();
+        // The thing may stand in the value (`create_comment`) or in the name.
+        if own == plain { things } else { own }
+    }
+
+    /// What it is to do `verb`, which is a verb of this name, to the thing of the name `of`.
+    fn done(
+        &self,
+        verb: &Verb,
+        of: &Words<'a>,
+        note: &mut impl FnMut(Effects, Because<'a>),
+    ) -> Effects {
+        let word = self.text(verb.words.clone());
+        let own = verb.says.effects();
+        let same = std::ptr::eq(self, of);
+        let used = if same { verb.words.clone() } else { 0..0 };
+        let mut all = own;
+        for (table, replaces) in verb.says.things() {
+            if let Some((thing, says)) = of.thing(table, used.clone()) {
+                note(says, Because::Word(thing));
+                all = if replaces { says } else { all.union(says) };
+                break;
+            }
+        }
+        if all == own && verb.says.alters() {
+            let phrase = of.phrase(used.end);
+            let before = phrase.start..phrase.end.saturating_sub(1);
+            let about = before.into_iter().find_map(|at| {
+                let word = of.text(at..at + 1);
+                Some((word, ABOUT.get_thing(word)?.effects()))
+            });
+            if let Some((word, says)) = about {
+                note(says, Because::Word(word));
+                all = all.without(Effects::one(Effect::Write)).union(says);
+            }
+        }
+        note(all.intersection(own), Because::Word(word));
+        all
+    }
+
+    /// What `table` says of the thing that this name is about: the last words before what
+    /// only has to do with it, behind the verb or, if nothing stands there, before it.
+    fn thing(&self, table: Table, verb: Range<usize>) -> Option<(&'a str, Effects)> {
+        let behind = self.phrase(verb.end);
+        let phrases = [behind, self.trimmed(0..verb.start)];
+        phrases.into_iter().find_map(|phrase| {
+            let starts = phrase.start.max(phrase.end.saturating_sub(TOGETHER))..phrase.end;
+            starts.into_iter().find_map(|start| {
+                let words = self.text(start..phrase.end);
+                Some((words, table.get_thing(words)?.effects()))
+            })
+        })
+    }
+
+    /// The words from `start` to the first that stands between things, but for one that
+    /// stands at `start`: `reply_to_comment`.
+    fn phrase(&self, start: usize) -> Range<usize> {
+        let start = start.saturating_add(usize::from(self.is_any(start, &BETWEEN)));
+        let between = (start..self.count).find(|&at| self.is_any(at, &BETWEEN));
+        self.trimmed(start..between.unwrap_or(self.count))
+    }
+
+    /// Some words without those at their end that say nothing.
+    fn trimmed(&self, words: Range<usize>) -> Range<usize> {
+        let mut end = words.end;
+        while end > words.start + 1
+            && (self.is_any(end - 1, &BEHIND)
+                || self.text(end - 1..end).bytes().all(|b| b.is_ascii_digit()))
+        {
+            end -= 1;
+        }
+        words.start..end
     }
 }
 

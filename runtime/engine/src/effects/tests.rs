@@ -22,11 +22,29 @@ fn names_of_any_style() {
         ("create_or_update_file", "write"),
         ("delete_and_create", "write, destroy"),
         ("grant_guest_access", "grant"),
-        ("add_ssh_key", "write, grant"),
+        ("add_ssh_key", "grant"),
         ("send_email", "send"),
         ("invite_user", "send, grant"),
-        ("create_order", "write, pay"),
-        ("open", ""),
+        ("create_order", "pay"),
+        ("create_issue", "publish"),
+        ("update_pull_request_branch", "write"),
+        ("create_issue_link", "write"),
+        ("reply_to_comment", "publish"),
+        ("reply_to_thread", "send"),
+        ("orders_create", "pay"),
+        ("permissionMember.create", "grant"),
+        ("merge_pull_request", "write"),
+        ("move_email", "write"),
+        ("call_service", "act"),
+        ("turn_on_lights", "act"),
+        ("turn_page", "write"),
+        ("unlock", "grant"),
+        ("rm", "destroy"),
+        ("rotateSecret", "grant"),
+        ("remove_members", "grant, destroy"),
+        ("delete_access_list", "grant, destroy"),
+        ("bash", "run"),
+        ("frobnicate", ""),
         ("", ""),
     ] {
         assert_eq!(of(name, &[]), effects, "{name}");
@@ -55,6 +73,10 @@ fn arguments_speak_where_the_name_does_not() {
     assert_eq!(of("widget", &["to", "text"]), "send");
     assert_eq!(of("get_page", &["url"]), "read, fetch");
     assert_eq!(of("list_items", &["command"]), "read");
+    assert_eq!(of("http_post", &["url", "body"]), "send, fetch");
+    assert_eq!(of("create_event", &["attendees"]), "write, send");
+    assert_eq!(of("start_task", &["robot_id"]), "write, act");
+    assert_eq!(of("get_task", &["robot_id"]), "read");
 }
 
 #[test]
@@ -70,6 +92,10 @@ fn values_speak() {
     assert_eq!(one("list"), "read");
     assert_eq!(one("DELETE"), "grant, destroy");
     assert_eq!(one("frobnicate"), "");
+    let free = json!({"properties": {"action": {"type": "string"}}});
+    let guess = classify("", "manage_permissions", schema_arguments(&free));
+    assert_eq!(guess.effects.to_string(), "read, write, grant, destroy");
+    assert_eq!(guess.choice, Some("action"));
 }
 
 #[test]
