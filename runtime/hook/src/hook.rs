@@ -1,9 +1,10 @@
 //! One run of a hook: from the agent's message to the answer. A decision is written down
 //! before it is told. Knows no agent by name, and not how a plan is made.
 
-use crate::actions::{self, Base};
+use crate::actions;
 use crate::agents::{self, Agent};
 use crate::budgets::CountedOnce;
+use crate::disk::Base;
 use crate::event::{Answer, Event, Phase};
 use crate::judge::{Judge, JudgeError};
 use crate::judged::Judged;

@@ -2,8 +2,9 @@
 //! Knows neither agents' forms nor files.
 
 use crate::SERVER;
-use crate::actions::{self, Action, Base};
+use crate::actions::{self, Action};
 use crate::budgets::CountedOnce;
+use crate::disk::Base;
 use crate::event::Event;
 use crate::judged::Judged;
 use crate::memory::{LockedSession, MemoryError, ToolUse};

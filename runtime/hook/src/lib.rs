@@ -7,12 +7,17 @@
 pub mod actions;
 pub mod agents;
 mod budgets;
+mod commands;
+pub mod disk;
 pub mod event;
+mod files;
+pub mod guarded;
 mod hook;
 mod judge;
 pub mod judged;
 pub mod memory;
 pub mod message;
+mod others;
 pub mod plans;
 pub mod shell;
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! What clients say, as their documentation has it, and the calls that come of it.
 
-use super::actions::{self, Base};
+use super::actions;
 use super::agents::{self, Agent, decided, failed};
+use super::disk::Base;
 use super::event::{Answer, Event, Exit, Phase};
 use super::judged::Judged;
 use super::memory::{Memory, MemoryError, ToolUse};
@@ -110,17 +111,17 @@ fn each_tool_becomes_a_call_that_policies_know() {
             "agent__script",
             "agent__shell",
             "agent__shell",
-            "agent__read",
-            "agent__read",
             "agent__shell",
-            "agent__write",
-            "agent__write",
             "agent__send",
+            "agent__read",
+            "agent__read",
+            "agent__write",
+            "agent__write",
         ]
     );
-    assert_eq!(found[3].1["relative"], "in");
-    assert_eq!(found[4].1["relative"], "sub/in");
-    assert_eq!(found[8].1["destinations"], json!(["x.example"]));
+    assert_eq!(found[5].1["relative"], "in");
+    assert_eq!(found[6].1["relative"], "sub/in");
+    assert_eq!(found[4].1["destinations"], json!(["x.example"]));
 }
 
 #[test]

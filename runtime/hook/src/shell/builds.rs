@@ -1,12 +1,13 @@
-//! Build tools, and `gh`: what they are told to do is read, what the project's own code then
+//! Build tools, and programs that ask databases: what they are told to do is read, what the project's own code then
 //! does is not.
 
 use super::Word;
 use super::command::Command;
 use super::options::{Role, parse};
-use super::reach::{guess, is_stream, paths, place, values};
+use super::reach::{guess, is_stream, leaves, paths, place, values};
 use super::reader::Unread;
 use super::table::{Operands, Program};
+use super::tools::reads_only;
 
 /// Build tools: what they run is the project's code, but not what stands in their words.
 pub(super) fn build(base: &mut Command, row: &Program, args: &[Word]) -> Result<(), Unread> {
@@ -26,9 +27,16 @@ pub(super) fn build(base: &mut Command, row: &Program, args: &[Word]) -> Result<
         .unwrap_or(args.len());
     let (own, behind) = args.split_at(end);
     let parsed = parse(&name, row.options, row.style, false, own)?;
+    let mut operands = parsed.texts();
+    if row.operands == Operands::Verb && !operands.is_empty() {
+        base.verb = operands.remove(0);
+    }
+    base.described(&parsed.shown, operands);
+    base.runs.push(".".to_owned());
     values(base, &parsed)?;
     for (option, role, value) in &parsed.values {
-        let input = *role == Role::Read && matches!(value.text.as_str(), "-" | "/dev/stdin");
+        let input = matches!(role, Role::Read | Role::Run)
+            && matches!(value.text.as_str(), "-" | "/dev/stdin");
         if input
             || value.text.starts_with("/proc/")
             || value.text.starts_with("/dev/") && !is_stream(&value.text)
@@ -56,7 +64,7 @@ pub(super) fn build(base: &mut Command, row: &Program, args: &[Word]) -> Result<
             base.scripts.push(place(directory, file));
         }
         if !directory.is_empty() {
-            base.reads.push(directory.to_owned());
+            base.runs.push(directory.to_owned());
         }
     }
     let mut operands = parsed.operands.iter();
@@ -70,12 +78,16 @@ pub(super) fn build(base: &mut Command, row: &Program, args: &[Word]) -> Result<
         {
             return Err(format!("`{name} {verb}` is not known"));
         }
-        let installs = matches!(name.as_str(), "npm" | "pnpm" | "yarn" | "pip" | "pip3")
-            && matches!(verb, "install" | "i" | "ci");
+        let installs = matches!(
+            name.as_str(),
+            "npm" | "pnpm" | "yarn" | "pip" | "pip3" | "cargo" | "bun"
+        ) && matches!(verb, "install" | "i" | "ci" | "add");
         if installs
-            && operands
-                .clone()
-                .any(|word| word.dynamic || !(word.text == "." || word.text.starts_with(".[")))
+            && operands.clone().any(|word| {
+                let local =
+                    word.text == "." || word.text.starts_with(".[") || word.text.starts_with("./");
+                word.dynamic || !local
+            })
         {
             return Err(format!("`{name}` installs what runs code of its own"));
         }
@@ -100,6 +112,28 @@ pub(super) fn build(base: &mut Command, row: &Program, args: &[Word]) -> Result<
         .map_or("", |word| word.text.as_str());
     if row.operands == Operands::Verb {
         match (name.as_str(), verb) {
+            ("cargo", "install")
+                if !parsed.values.iter().any(|(option, _, _)| option == "path") =>
+            {
+                return Err("`cargo install` fetches and runs what is not known".to_owned());
+            }
+            // What only says how a package manager is set up.
+            ("npm" | "pnpm" | "yarn", "config" | "cache" | "pkg")
+                if !matches!(
+                    words.first().map_or("", |word| word.text.as_str()),
+                    "get" | "list" | "ls" | "verify" | "dir"
+                ) =>
+            {
+                return Err(format!("`{name} {verb}` changes how it works"));
+            }
+            ("pip" | "pip3", "config" | "cache" | "index")
+                if !matches!(
+                    words.first().map_or("", |word| word.text.as_str()),
+                    "get" | "list" | "dir" | "info" | "versions" | "debug"
+                ) =>
+            {
+                return Err(format!("`{name} {verb}` changes how it works"));
+            }
             ("cargo", "new" | "init") => {
                 let words: Vec<&Word> = words.iter().collect();
                 base.writes.extend(paths(&name, &words)?);
@@ -130,27 +164,76 @@ pub(super) fn build(base: &mut Command, row: &Program, args: &[Word]) -> Result<
     Ok(())
 }
 
-/// What `gh` only shows comes from where the project lies; the rest is sent there.
-pub(super) fn github(base: &mut Command, args: &[Word]) {
-    let verbs: Vec<&str> = args.iter().take(2).map(|word| word.text.as_str()).collect();
-    let shows = matches!(
-        verbs.as_slice(),
-        ["pr", "list" | "view" | "status" | "checks" | "diff"]
-            | ["issue", "list" | "view" | "status"]
-            | ["run", "list" | "view" | "watch"]
-            | ["repo", "view"]
-            | ["release", "list" | "view"]
-            | ["auth", "status"]
-            | ["--version", ..]
-    );
-    let plain = |word: &Word| {
-        !word.dynamic
-            && word.text.matches('/').count() < 2
-            && !matches!(word.text.as_str(), "-w" | "--web" | "-t" | "--show-token")
-    };
-    if !(shows && args.iter().all(plain)) {
-        base.connects = true;
-        base.sends = true;
-        base.destinations.push("github.com".to_owned());
+/// Tools that run the project's own code or settings, whatever their words are: paths that
+/// leave the project are code from elsewhere.
+pub(super) fn project(base: &mut Command, args: &[Word]) {
+    base.runs.push(".".to_owned());
+    // These are told what to start.
+    let starts = [
+        "--test-command",
+        "--build-and-test",
+        "--eval",
+        "--exec",
+        "--command",
+        "--pre",
+        "-exec",
+        "--execute",
+    ];
+    if args
+        .iter()
+        .any(|word| starts.iter().any(|start| word.text.starts_with(start)))
+    {
+        base.known = false;
     }
+    for word in args {
+        let value = word
+            .text
+            .split_once('=')
+            .map_or(word.text.as_str(), |(_, value)| value);
+        if leaves(value) && !word.text.contains("://") && value != "/dev/null" {
+            base.runs.push(value.to_owned());
+        }
+    }
+    let (flags, operands): (Vec<String>, Vec<String>) = args
+        .iter()
+        .map(|word| word.text.clone())
+        .partition(|text| text.len() > 1 && text.starts_with('-'));
+    base.described(&flags, operands);
+    guess(base, args);
+}
+
+/// Programs that ask a database: statements that only read are known.
+pub(super) fn query(base: &mut Command, row: &Program, args: &[Word]) -> Result<(), Unread> {
+    let name = base.program.clone();
+    let parsed = parse(&name, row.options, row.style, false, args)?;
+    base.described(&parsed.shown, parsed.texts());
+    let given: Vec<&Word> = parsed
+        .values
+        .iter()
+        .filter(|(option, _, _)| {
+            matches!(option.as_str(), "c" | "command" | "e" | "execute" | "cmd")
+        })
+        .map(|(_, _, word)| word)
+        .collect();
+    let (files, statements) = match name.as_str() {
+        "sqlite3" => parsed.operands.split_at(parsed.operands.len().min(1)),
+        _ => (&[] as &[&Word], &[] as &[&Word]),
+    };
+    base.reads
+        .extend(files.iter().map(|word| word.text.clone()));
+    let lists = parsed.has(&["l", "list", "version", "V"]);
+    let mut all = given
+        .iter()
+        .copied()
+        .chain(statements.iter().copied())
+        .peekable();
+    let some = all.peek().is_some();
+    let reads = all.all(|word| !word.dynamic && reads_only(&word.text));
+    base.known = lists && !some || some && reads && !base.piped;
+    let far = parsed.operands.iter().any(|word| word.text.contains("://"));
+    if far || !base.known {
+        base.known = false;
+        guess(base, args);
+    }
+    Ok(())
 }

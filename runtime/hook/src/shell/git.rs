@@ -5,6 +5,7 @@ use super::command::Command;
 use super::options::{Parsed, Role, Style, parse};
 use super::reach::{paths, place, remote};
 use super::reader::Unread;
+use crate::disk::Below;
 
 /// What a verb's operands are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,17 +30,23 @@ enum Kind {
 const VERBS: &[(&str, &str, Kind)] = &[
     (
         "status",
-        "sbvuz short branch long porcelain? ignored? untracked-files? u? show-stash",
+        "sbvuz ahead-behind no-ahead-behind renames no-renames find-renames? column? null short branch long porcelain? ignored? untracked-files? u? show-stash",
         Kind::Reads,
     ),
     (
-        "log show diff shortlog whatchanged rev-list diff-tree diff-index range-diff reflog",
+        "log show diff shortlog whatchanged rev-list diff-tree diff-index diff-files range-diff reflog show-branch",
         "pucsnezwbRrtmgiEF0123456789aq n= S= G= L= U? M? C? B? A= l= oneline stat? numstat shortstat name-only name-status graph all \
          decorate? no-decorate format= pretty? abbrev-commit abbrev? since= until= after= before= author= committer= grep= reverse \
          merges no-merges first-parent follow patch no-patch cached staged word-diff? color? no-color diff-filter= max-count= skip= \
          unified= ignore-all-space ignore-space-change ignore-blank-lines summary date= left-right cherry cherry-pick branches? tags? \
          remotes? simplify-by-decoration topo-order date-order count check exit-code quiet no-ext-diff no-textconv minimal patience \
-         histogram relative? merge-base no-renames find-renames? no-index ancestry-path cc raw root not numbered email",
+         histogram relative? merge-base no-renames find-renames? no-index ancestry-path cc raw root not numbered email show-signature dirstat? compact-summary objects \
+         summary word-diff-regex= function-context full-index binary reflog walk-reflogs encoding= parents children boundary \
+         no-patch notes? no-notes submodule? full-history show-pulls source use-mailmap no-mailmap inter-hunk-context= \
+         color-words? no-prefix output-indicator-new= pickaxe-regex pickaxe-all regexp-ignore-case extended-regexp all-match \
+         invert-grep merge current independent sha1-name more= list topics disk-usage? max-parents= min-parents= no-stat \
+         color-moved? ws-error-highlight= text ita-invisible-in-index break-rewrites? find-copies? line-prefix= \
+         simplify-merges objects-edge use-bitmap-index glob= exclude=",
         Kind::Reads,
     ),
     (
@@ -59,7 +66,10 @@ const VERBS: &[(&str, &str, Kind)] = &[
         "cdmoskturptezqvlbf0a n cached deleted modified others ignored stage exclude-standard full-name name-only abbrev? verify short? \
          show-toplevel show-prefix show-cdup git-dir absolute-git-dir is-inside-work-tree abbrev-ref? symbolic-full-name all heads tags? \
          always dirty? long match= exact-match contains? count= sort= format= points-at= merged? is-ancestor fork-point octopus \
-         batch-check? git-common-dir show-superproject-working-tree error-unmatch exclude= others",
+         batch-check? git-common-dir show-superproject-working-tree error-unmatch exclude= others eol batch? is-inside-git-dir \
+         is-bare-repository resolve-git-dir= show-object-format? local-env-vars git-path= candidates= first-parent tags dereference \
+         exists name-status directory no-empty-directory deduplicate sparse resolve-undo killed ignore-case no-merged? \
+         count= all-match points-at= shell perl quiet object-only stdin verbose non-matching",
         Kind::Reads,
     ),
     (
@@ -172,7 +182,28 @@ const VERBS: &[(&str, &str, Kind)] = &[
     ),
     ("bisect", "-", Kind::Own),
     ("apply", "v check stat numstat summary", Kind::Reads),
-    ("version fsck gc", "vq auto full quiet", Kind::Names),
+    (
+        "version fsck gc",
+        "vq auto full quiet build-options no-dangling unreachable connectivity-only",
+        Kind::Names,
+    ),
+    ("notes", "q ref=", Kind::Own),
+    (
+        "maintenance help",
+        "aqg auto quiet all guides task=",
+        Kind::Names,
+    ),
+    ("sparse-checkout lfs", "q", Kind::Own),
+    (
+        "update-index",
+        "qg refresh really-refresh unmerged again skip-worktree no-skip-worktree assume-unchanged no-assume-unchanged",
+        Kind::Names,
+    ),
+    (
+        "interpret-trailers stripspace patch-id mktree write-tree commit-graph multi-pack-index verify-tag verify-pack",
+        "scv parse only-input trim-empty",
+        Kind::Names,
+    ),
 ];
 
 /// Options in front of the verb.
@@ -236,7 +267,12 @@ pub(super) fn git(command: &mut Command, args: &[Word]) -> Result<(), Unread> {
     let Some((_, options, kind)) = known else {
         return Err(format!("`git {name}` is not known"));
     };
+    command.verb = name.to_owned();
+    // Settings of a repository can name programs.
+    command.runs.push(place(&at, "."));
     let parsed = parse(&format!("git {name}"), options, Style::Usual, false, rest)?;
+    command.described(&parsed.shown, parsed.texts());
+    named(command, name, &parsed);
     let mut verb = Verb {
         name,
         at: &at,
@@ -244,6 +280,45 @@ pub(super) fn git(command: &mut Command, args: &[Word]) -> Result<(), Unread> {
     };
     verb.values(&parsed)?;
     verb.operands(*kind, &parsed)
+}
+
+/// Which words of a verb name files.
+fn named(command: &mut Command, verb: &str, parsed: &Parsed<'_>) {
+    let words = parsed.texts();
+    let before = parsed.before.unwrap_or(words.len());
+    let (front, behind) = words.split_at(before.min(words.len()));
+    match verb {
+        "checkout" => {
+            let branch = ["b", "B", "orphan", "detach", "d", "t", "track"];
+            let valued = parsed
+                .values
+                .iter()
+                .any(|(option, _, _)| branch.contains(&option.as_str()));
+            command.paths.extend(behind.iter().cloned());
+            if parsed.has(&branch) || valued {
+                return;
+            }
+            // The first may be a commit, the others are files.
+            let surely = |word: &str| {
+                matches!(word, "." | ":/" | "*")
+                    || word.starts_with(['.', ':', '*'])
+                    || word.ends_with('/')
+                    || word.contains(['*', '?'])
+            };
+            for (at, word) in front.iter().enumerate() {
+                if at > 0 || surely(word) {
+                    command.paths.push(word.clone());
+                } else {
+                    command.maybe.push(word.clone());
+                }
+            }
+        }
+        "restore" | "rm" | "mv" | "add" | "stage" | "clean" => command.paths.extend(words),
+        "reset" | "diff" | "log" | "show" | "stash" | "commit" | "grep" => {
+            command.paths.extend(behind.iter().cloned());
+        }
+        _ => {}
+    }
 }
 
 struct Verb<'a> {
@@ -291,9 +366,17 @@ impl Verb<'_> {
             }
             Kind::Reads => {
                 let outside = parsed.has(&["no-index", "untracked"]);
-                if self.name == "grep" && outside || matches!(self.name, "add" | "stage") {
+                let adds = matches!(self.name, "add" | "stage");
+                if self.name == "grep" && outside || adds {
                     self.command.deep = true;
                     self.command.reads.push(place(self.at, "."));
+                    self.command.below = Some(Below {
+                        hidden: true,
+                        ignored: parsed.has(&["f", "force"]),
+                        // What is committed is only told to others by a push.
+                        own: !adds,
+                        ..Below::default()
+                    });
                 }
                 self.reads(operands);
             }
@@ -362,10 +445,14 @@ impl Verb<'_> {
         match (self.name, inner) {
             (
                 "stash",
-                "" | "push" | "list" | "show" | "pop" | "apply" | "drop" | "clear" | "branch",
+                "" | "push" | "list" | "show" | "pop" | "apply" | "drop" | "clear" | "branch"
+                | "create" | "store",
             ) => {
                 let files = operands.get(1..).unwrap_or_default();
-                self.writes(files)
+                if inner == "push" || inner.is_empty() {
+                    self.writes(files)?;
+                }
+                Ok(())
             }
             ("worktree", "list" | "prune") => Ok(()),
             ("worktree", "add" | "remove" | "move") => {
@@ -386,6 +473,10 @@ impl Verb<'_> {
                 Ok(())
             }
             ("bisect", "start" | "good" | "bad" | "reset" | "skip" | "log" | "new" | "old") => {
+                Ok(())
+            }
+            ("notes", "" | "list" | "show") => Ok(()),
+            ("sparse-checkout", "list") | ("lfs", "ls-files" | "status" | "env" | "locks") => {
                 Ok(())
             }
             ("config", _) => {

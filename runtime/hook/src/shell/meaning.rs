@@ -1,16 +1,18 @@
 //! What the commands of a script are: wrappers such as `env` and `xargs` taken off,
 //! scripts inside scripts read, and which hosts and files are named.
 
-use super::builds::{build, github};
+use super::builds::{build, project, query};
 use super::command::Command;
 use super::dialect::Dialect;
 use super::git::git;
 use super::options::{Style, parse};
-use super::reach::{files, guess, hosts, is_stream, machines, paths, values};
+use super::reach::{files, guess, hosts, is_stream, leaves, machines, paths, values};
 use super::reader::{self, Unread};
-use super::runs::{Runs, Shell, interpreter, is_wrapper, setting, shell, wrapped};
+use super::runs::{Runs, Shell, interpreter, is_wrapper, setting, shell, starts_more, wrapped};
 use super::scripts::{awk, condition, printf, sed, tar};
+use super::search::below;
 use super::table::{self, Operands, SYSTEM};
+use super::tools::{self, tool_command};
 use super::variables::Variables;
 use super::{Simple, Word, assignable, assignment};
 use std::collections::HashSet;
@@ -53,6 +55,12 @@ pub fn read(text: &str) -> Script {
     script
 }
 
+/// Options and other words of a program of which no table knows how it takes them.
+fn plain_words(words: &[Word]) -> (Vec<String>, Vec<String>) {
+    let args = words.iter().skip(1).map(|word| word.text.clone());
+    args.partition(|text| text.len() > 1 && text.starts_with('-'))
+}
+
 /// The name under which a program is known.
 fn known_as(text: &str) -> &str {
     SYSTEM
@@ -60,12 +68,6 @@ fn known_as(text: &str) -> &str {
         .find_map(|directory| text.strip_prefix(directory))
         .filter(|name| !name.contains('/') && !name.is_empty())
         .unwrap_or(text)
-}
-
-/// Whether a pattern can stand for hidden files.
-fn hidden(text: &str) -> bool {
-    text.split('/')
-        .any(|part| part.starts_with('.') && part.contains(['*', '?', '[']))
 }
 
 impl Script {
@@ -113,9 +115,6 @@ impl Script {
             // Bash works out what stands between brackets, and runs what it finds there.
             if word.code {
                 unread.get_or_insert("a word holds a command between brackets".to_owned());
-            }
-            if word.pattern && hidden(&word.text) {
-                unread.get_or_insert("a pattern may stand for hidden files".to_owned());
             }
             if let Some(name) = word
                 .worked_out
@@ -224,6 +223,22 @@ impl Script {
         self.dynamic |= place.fed;
         base.dynamic = place.fed || args.iter().any(|word| word.dynamic);
         let function = self.functions.contains(&name) && !place.wrapped;
+        if name.contains('/') {
+            return self.path(base, words, place);
+        }
+        if starts_more(&name, args) {
+            base.known = true;
+            base.runs.push(".".to_owned());
+            return self.wrapper(base, args, place);
+        }
+        if tools::is_tool(&name) {
+            if place.fed {
+                return Err(format!("`{name}` is handed what another command prints"));
+            }
+            tool_command(&mut base, args)?;
+            self.commands.push(base);
+            return Ok(());
+        }
         let Some(row) = table::program(&name) else {
             if function {
                 // Its body is judged by itself; what it does with its words is not seen.
@@ -239,11 +254,14 @@ impl Script {
             if table::runs_commands(&name) {
                 return Err(format!("`{name}` runs commands of its own"));
             }
+            let (flags, operands) = plain_words(words);
+            base.described(&flags, operands);
             guess(&mut base, args);
             self.commands.push(base);
             return Ok(());
         };
         base.known = true;
+        let (flags, operands) = plain_words(words);
         let fallback = base.clone();
         let done = self.row(base, row, args, place);
         let done = if place.fed && !row.harmless {
@@ -257,6 +275,8 @@ impl Script {
             // Where it leads is judged all the same.
             let mut guessed = Command {
                 known: false,
+                flags,
+                operands,
                 ..fallback
             };
             if matches!(row.operands, Operands::Hosts | Operands::Remote) {
@@ -268,6 +288,52 @@ impl Script {
             }
             guess(&mut guessed, args);
             self.commands.push(guessed);
+        }
+        done
+    }
+
+    /// A program that is named by its path: code of the project, or of elsewhere. Under a
+    /// name that is known it is read as that as well.
+    fn path(&mut self, mut base: Command, words: &[Word], place: Place<'_>) -> Result<(), Unread> {
+        let path = base.program.clone();
+        let bare = path.rsplit('/').next().unwrap_or_default().to_owned();
+        if place.fed {
+            return Err(format!("`{path}` is handed what another command prints"));
+        }
+        base.runs.push(path.clone());
+        let known = table::program(&bare).is_some_and(|row| {
+            matches!(
+                row.operands,
+                Operands::Own | Operands::Script | Operands::Hosts | Operands::Remote
+            )
+        });
+        if table::runs_commands(&bare) {
+            return Err(format!("`{path}` runs commands of its own"));
+        }
+        // A program of the project that is called as one of the system's is not taken for it.
+        let surroundings = ["bin/", ".bin/"].iter().any(|place| {
+            ["venv/", ".venv/", "node_modules/"]
+                .iter()
+                .any(|folder| path.contains(&format!("{folder}{place}")))
+        });
+        if !known || !surroundings {
+            base.known = table::program(&bare).is_none() || surroundings;
+            let (flags, operands) = plain_words(words);
+            base.described(&flags, operands);
+            guess(&mut base, words.get(1..).unwrap_or_default());
+            self.commands.push(base);
+            return Ok(());
+        }
+        let from = self.commands.len();
+        let mut renamed = words.to_vec();
+        if let Some(first) = renamed.first_mut() {
+            first.text.clone_from(&bare);
+        }
+        let done = self.command(base, &renamed, place);
+        for command in self.commands.iter_mut().skip(from) {
+            if command.program == bare {
+                command.program.clone_from(&path);
+            }
         }
         done
     }
@@ -285,9 +351,13 @@ impl Script {
             Operands::Own => return self.own(base, args, place),
             Operands::Script => return self.script(base, row, args, place),
             Operands::Build | Operands::Verb => build(&mut base, row, args)?,
+            Operands::Project => project(&mut base, args),
+            Operands::Query => query(&mut base, row, args)?,
             operands => {
                 let parsed = parse(&name, row.options, row.style, row.harmless, args)?;
+                base.described(&parsed.shown, parsed.texts());
                 values(&mut base, &parsed)?;
+                base.below = below(&name, &parsed);
                 match operands {
                     Operands::Hosts => hosts(&mut base, &parsed)?,
                     Operands::Remote => {
@@ -371,6 +441,7 @@ impl Script {
             }
             "printf" => printf(args)?,
             "cd" | "pushd" => {
+                base.operands = args.iter().map(|word| word.text.clone()).collect();
                 let to = args
                     .iter()
                     .find(|word| !word.text.starts_with('-') || word.text == "-");
@@ -400,7 +471,6 @@ impl Script {
                     }
                 }
             }
-            "gh" => github(&mut base, args),
             "npx" => {
                 let mut rest = args.iter();
                 let tool = rest.find(|word| !matches!(word.text.as_str(), "--no-install" | "--no"));
@@ -433,6 +503,13 @@ impl Script {
             }
             "hostname" if !args.is_empty() => base.known = false,
             _ => {}
+        }
+        if base.flags.is_empty() && base.operands.is_empty() {
+            let words: Vec<Word> = std::iter::once(Word::default())
+                .chain(args.iter().cloned())
+                .collect();
+            let (flags, operands) = plain_words(&words);
+            base.described(&flags, operands);
         }
         self.commands.push(base);
         Ok(())
@@ -478,6 +555,7 @@ impl Script {
         match interpreter(&base.program, row.options, args)? {
             Runs::File(file, rest) => {
                 base.scripts.push(file.text.clone());
+                base.operands = rest.iter().map(|word| word.text.clone()).collect();
                 guess(&mut base, rest);
             }
             Runs::Module("pip", rest) => {
@@ -495,8 +573,12 @@ impl Script {
                     .iter()
                     .filter(|word| !word.text.starts_with('-'))
                     .collect();
-                // Which of them it writes is not known here.
-                base.writes.extend(paths(&base.program, &files)?);
+                // Which of them it writes, and of which it runs code, is not known here.
+                let named = paths(&base.program, &files)?;
+                base.runs.push(".".to_owned());
+                base.runs
+                    .extend(named.iter().filter(|path| leaves(path)).cloned());
+                base.writes.extend(named);
                 if rest.iter().any(|word| word.text == "-") {
                     return Err(format!("`{module}` takes its code from elsewhere"));
                 }

@@ -14,9 +14,11 @@ mod reach;
 mod reader;
 mod runs;
 mod scripts;
+mod search;
 mod table;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod variables;
 
 pub use command::Command;

@@ -15,6 +15,8 @@ pub enum Role {
     Write,
     /// A directory into which the operands go.
     Target,
+    /// A file or folder whose code runs.
+    Run,
     /// A host.
     Host,
     /// What else would be the first operand.
@@ -43,9 +45,18 @@ pub struct Parsed<'w> {
     pub values: Vec<(String, Role, Word)>,
     /// The rest.
     pub operands: Vec<&'w Word>,
+    /// How many of them stand before `--`, if it is there.
+    pub before: Option<usize>,
+    /// Every option by itself, with its dashes.
+    pub shown: Vec<String>,
 }
 
 impl Parsed<'_> {
+    /// The texts of the operands.
+    pub fn texts(&self) -> Vec<String> {
+        self.operands.iter().map(|word| word.text.clone()).collect()
+    }
+
     /// Whether one of these options is there.
     pub fn has(&self, names: &[&str]) -> bool {
         self.flags.iter().any(|flag| names.contains(&flag.as_str()))
@@ -78,6 +89,7 @@ fn find(table: &str, name: &str) -> Option<Arity> {
             "w" => Role::Write,
             "t" => Role::Target,
             "d" => Role::Host,
+            "x" => Role::Run,
             "p" => Role::First,
             "@" => Role::Data,
             _ => Role::Text,
@@ -108,6 +120,7 @@ pub fn parse<'w>(
             return Err(format!("words of `{name}` are put together when it runs"));
         }
         if text == "--" {
+            parsed.before = Some(parsed.operands.len());
             parsed.operands.extend(after);
             break;
         }
@@ -165,6 +178,13 @@ fn option<'w>(
         let found = find(table, option)
             .filter(|_| style == Style::Words || option.len() > 1)
             .or_else(|| find(table, &format!("-{option}")));
+        // One dash where the program takes one.
+        let dashes = if text.starts_with("--") && style != Style::Words {
+            "--"
+        } else {
+            "-"
+        };
+        parsed.shown.push(format!("{dashes}{option}"));
         return match (found, attached) {
             (Some(Arity::Flag), None) | (Some(Arity::Attached(_)), None) => {
                 parsed.flags.push(option.to_owned());
@@ -194,6 +214,7 @@ fn option<'w>(
     for (at, letter) in text.char_indices().skip(1) {
         let option = letter.to_string();
         let behind = text.get(at + letter.len_utf8()..).unwrap_or_default();
+        parsed.shown.push(format!("-{option}"));
         match find(table, &option) {
             Some(Arity::Flag) => parsed.flags.push(option),
             Some(Arity::Value(role)) if behind.is_empty() => {

@@ -8,6 +8,12 @@ use super::reader::Unread;
 use super::table::{NETWORK, Operands};
 use bouncer_reader::address;
 
+/// Whether a text is no more than the name of a file.
+fn is_file_name(text: &str) -> bool {
+    text.chars()
+        .all(|c| c.is_ascii_alphanumeric() || "._-/~".contains(c))
+}
+
 /// A path seen from a directory.
 pub(super) fn place(directory: &str, path: &str) -> String {
     if directory.is_empty() || path.starts_with(['/', '~']) {
@@ -17,9 +23,12 @@ pub(super) fn place(directory: &str, path: &str) -> String {
     }
 }
 
-/// The files that words name, if they can be told.
+/// The files that words name, if they can be told. Patterns among them are looked up on the
+/// disk later.
 pub(super) fn paths(program: &str, words: &[&Word]) -> Result<Vec<String>, Unread> {
-    if words.iter().any(|word| word.dynamic || word.pattern) {
+    // In some shells these stand for programs and for other users' homes.
+    let odd = |word: &&Word| word.pattern && word.text.starts_with(['=', '~']);
+    if words.iter().any(|word| word.dynamic || odd(&word)) {
         return Err(format!(
             "which files `{program}` changes is put together when it runs"
         ));
@@ -43,6 +52,7 @@ pub(super) fn values(command: &mut Command, parsed: &Parsed<'_>) -> Result<(), U
     for (_, role, value) in &parsed.values {
         match role {
             Role::Read => command.reads.push(value.text.clone()),
+            Role::Run => command.runs.push(value.text.clone()),
             Role::Write => command.writes.extend(paths(&command.program, &[value])?),
             _ => {}
         }
@@ -64,6 +74,21 @@ pub(super) fn files(
 ) -> Result<(), Unread> {
     let name = command.program.clone();
     let words = parsed.operands.as_slice();
+    // Pagers take commands of theirs behind a plus.
+    if matches!(name.as_str(), "less" | "more" | "most")
+        && words.iter().any(|word| word.text.starts_with('+'))
+    {
+        return Err(format!("`{name}` may run commands of its own"));
+    }
+    // Modules of these languages are other files.
+    let loads = ["import", "include", "load"];
+    if matches!(name.as_str(), "jq" | "jaq" | "gojq" | "yq")
+        && words.iter().any(|word| {
+            loads.iter().any(|part| word.text.contains(part)) && !is_file_name(&word.text)
+        })
+    {
+        return Err(format!("`{name}` may read files of its own"));
+    }
     if matches!(operands, Operands::Reads | Operands::Pattern) {
         // One table has the options of many programs. What is a value to one of them is a
         // file to another, so it is taken for both. One character is a separator.
@@ -161,7 +186,7 @@ fn copies(command: &mut Command, operands: Operands, parsed: &Parsed<'_>) -> Res
         } else {
             command.reads.push(word.text.clone());
         }
-        if word.dynamic || word.pattern {
+        if word.dynamic || moved && word.pattern && word.text.starts_with(['=', '~']) {
             return Err(format!(
                 "which files `{name}` changes is put together when it runs"
             ));
@@ -169,7 +194,11 @@ fn copies(command: &mut Command, operands: Operands, parsed: &Parsed<'_>) -> Res
         let Some(last) = last(&word.text).filter(|_| moved || !word.text.ends_with('/')) else {
             return Err(format!("`{name}` takes whatever lies in a directory"));
         };
-        command.writes.push(place(&to, last));
+        if word.pattern {
+            command.spread.push((word.text.clone(), to.clone()));
+        } else {
+            command.writes.push(place(&to, last));
+        }
     }
     command.writes.push(to);
     Ok(())
@@ -403,6 +432,11 @@ pub(super) fn machines(command: &mut Command, parsed: &Parsed<'_>) -> Result<(),
     Ok(())
 }
 
+/// Whether a path leads out of the folder from which it is seen.
+pub(super) fn leaves(path: &str) -> bool {
+    path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..")
+}
+
 /// What the words of a program say of which the table knows nothing, or which runs code of
 /// the project: addresses, and paths that lead out of the project.
 pub(super) fn guess(command: &mut Command, args: &[Word]) {
@@ -436,8 +470,7 @@ pub(super) fn guess(command: &mut Command, args: &[Word]) {
         } else if network.is_some() && !text.starts_with('-') {
             host(word, &mut command.destinations);
         }
-        let leaves = value.starts_with(['/', '~']) || value.split('/').any(|part| part == "..");
-        if leaves && value != "/dev/null" && !text.contains("://") {
+        if leaves(value) && value != "/dev/null" && !text.contains("://") {
             command.writes.push(value.to_owned());
         }
     }

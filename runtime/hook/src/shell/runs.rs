@@ -5,10 +5,14 @@ use super::options::{Style, parse};
 use super::reader::Unread;
 use super::{Word, assignment};
 
-/// The variable that a word assigns to, unless it only adds well-known directories to
-/// those where programs are looked for.
+/// The variable that a word assigns to, unless its value is known to be harmless.
 pub(super) fn setting(word: &Word) -> Option<String> {
     let (name, value) = assignment(word)?;
+    (!harmless(name, value, word)).then(|| name.to_owned())
+}
+
+fn harmless(name: &str, value: &str, word: &Word) -> bool {
+    // Only well-known directories are added to those where programs are looked for.
     let known = |part: &str| {
         matches!(
             part,
@@ -28,8 +32,50 @@ pub(super) fn setting(word: &Word) -> Option<String> {
                 | "~/go/bin"
         )
     };
-    let harmless = name == "PATH" && !word.pattern && value.split(':').all(known);
-    (!harmless).then(|| name.to_owned())
+    if word.pattern {
+        return false;
+    }
+    match name {
+        "PATH" => value.split(':').all(known),
+        _ if word.dynamic => false,
+        "PAGER" | "GIT_PAGER" | "MANPAGER" | "GH_PAGER" | "AWS_PAGER" | "SYSTEMD_PAGER" => {
+            matches!(value, "" | "cat" | "less" | "more" | "head" | "less -R")
+        }
+        "EDITOR" | "VISUAL" | "GIT_EDITOR" | "GIT_SEQUENCE_EDITOR" => {
+            matches!(value, "true" | ":" | "cat")
+        }
+        // Flags of the compiler that choose no program.
+        "RUSTFLAGS" | "RUSTDOCFLAGS" => value.split_ascii_whitespace().all(|flag| {
+            flag.strip_prefix(['-']).is_some_and(|flag| {
+                flag.starts_with(['D', 'W', 'A', 'F'])
+                    || matches!(
+                        flag,
+                        "g" | "O"
+                            | "Copt-level=3"
+                            | "Ctarget-cpu=native"
+                            | "Cdebuginfo=1"
+                            | "Cdebuginfo=0"
+                    )
+                    || flag.starts_with("Zsanitizer=")
+                    || flag.starts_with("-cfg")
+            }) || matches!(
+                flag,
+                "warnings" | "unused" | "dead_code" | "missing_docs" | "tokio_unstable"
+            ) || flag.starts_with("clippy::")
+        }),
+        _ if name.ends_with("_URL") || name.ends_with("_URI") || name.ends_with("_HOST") => {
+            let host = value.split_once("://").map_or(value, |(_, rest)| rest);
+            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+            let host = host.split(['/', '?']).next().unwrap_or_default();
+            let host = host.split(':').next().unwrap_or_default();
+            let own = [
+                "GIT_", "PIP_", "UV_", "NPM_", "CARGO_", "DOCKER_", "GO", "SSH_", "ALL_", "HTTP",
+            ];
+            matches!(host, "localhost" | "127.0.0.1" | "")
+                && !own.iter().any(|own| name.starts_with(own))
+        }
+        _ => false,
+    }
 }
 
 /// Programs that start the program behind their options.
@@ -70,12 +116,38 @@ fn options(name: &str) -> Option<&'static str> {
     found.map(|(_, options)| *options)
 }
 
+/// Package managers that start a program of the project's surroundings behind a verb.
+const STARTERS: &[(&str, &str)] = &[
+    ("uv poetry pipenv pdm rye hatch", "run"),
+    ("bundle", "exec"),
+];
+
+/// Whether a package manager is told to start a program.
+pub(super) fn starts_more(name: &str, args: &[Word]) -> bool {
+    let verb = args.first().map_or("", |word| word.text.as_str());
+    STARTERS
+        .iter()
+        .any(|(names, known)| verb == *known && names.split(' ').any(|known| known == name))
+}
+
 /// The words behind a wrapper and its options. Variables that it sets go to `env`.
 pub(super) fn wrapped<'w>(
     name: &str,
     args: &'w [Word],
     env: &mut Vec<String>,
 ) -> Result<&'w [Word], Unread> {
+    if starts_more(name, args) {
+        let parsed = parse(
+            name,
+            "qv extra= group= no-dev frozen locked no-sync quiet verbose all-extras offline",
+            Style::Leading,
+            false,
+            args.get(1..).unwrap_or_default(),
+        )?;
+        return Ok(args
+            .get(args.len() - parsed.operands.len()..)
+            .unwrap_or_default());
+    }
     let table = options(name).unwrap_or("-");
     let parsed = parse(name, table, Style::Leading, false, args)?;
     let behind = |count: usize| args.get(args.len() - count..).unwrap_or_default();

@@ -7,6 +7,7 @@ use super::options::{Style, parse};
 use super::reach::paths;
 use super::reader::Unread;
 use super::variables::Variables;
+use crate::disk::Below;
 
 /// Reads a command of `sed`.
 pub(super) fn sed(command: &mut Command, args: &[Word]) -> Result<(), Unread> {
@@ -159,9 +160,7 @@ pub(super) fn awk(command: &mut Command, args: &[Word]) -> Result<(), Unread> {
             .trim_start();
         // A number, and nothing that would make a longer text of it.
         let number = behind.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let ends = number
-            .trim_start()
-            .starts_with(['{', ')', '&', ';', '?', '}']);
+        let ends = number.trim_start().starts_with(['{', ')', '&', ';', '}']);
         compares &= number.len() < behind.len() && (ends || number.trim_start().is_empty());
     }
     let runs = ["system", "|", "getline", "/inet", "@", "ARGV", "ENVIRON"];
@@ -239,7 +238,8 @@ pub(super) fn printf(args: &[Word]) -> Result<(), Unread> {
     Ok(())
 }
 
-/// Reads a command of `tar`: packing and listing. What unpacking writes is not known.
+/// Reads a command of `tar`: packing and listing. What unpacking writes is not known, but
+/// that it lies in the folder.
 pub(super) fn tar(command: &mut Command, args: &[Word]) -> Result<(), Unread> {
     let name = command.program.clone();
     let unread = || format!("what `{name}` writes is not known, or it may run programs");
@@ -247,9 +247,10 @@ pub(super) fn tar(command: &mut Command, args: &[Word]) -> Result<(), Unread> {
         return Ok(());
     };
     let letters = first.text.strip_prefix('-').unwrap_or(&first.text);
-    let known = |c: char| "ctvzjJapkhf".contains(c);
+    let known = |c: char| "cxtvzjJapkhf".contains(c);
     let packs = letters.contains('c');
-    if first.dynamic || !letters.chars().all(known) || packs == letters.contains('t') {
+    let modes = letters.chars().filter(|c| "cxt".contains(*c)).count();
+    if first.dynamic || !letters.chars().all(known) || modes != 1 || letters.contains('x') {
         return Err(unread());
     }
     let mut rest = rest;
@@ -276,6 +277,21 @@ pub(super) fn tar(command: &mut Command, args: &[Word]) -> Result<(), Unread> {
         false,
         rest,
     )?;
+    if packs {
+        let left = parsed
+            .values
+            .iter()
+            .filter(|(option, _, _)| option == "exclude");
+        command.below = Some(Below {
+            hidden: true,
+            ignored: true,
+            own: true,
+            exclude: left
+                .map(|(_, _, word)| word.text.trim_start_matches("./").to_owned())
+                .collect(),
+            ..Below::default()
+        });
+    }
     let directories = parsed.values.iter().filter(|(option, _, _)| option == "C");
     command
         .reads

@@ -25,6 +25,10 @@ pub enum Operands {
     Script,
     /// What a build tool is told to do: files and names, for the project's own code.
     Build,
+    /// Whatever its words are, it runs the project's own code or settings.
+    Project,
+    /// A database, and statements.
+    Query,
     /// A verb of a build tool, from the list behind the bar.
     Verb,
     /// Hosts.
@@ -102,7 +106,8 @@ const fn verbs(
 }
 
 use Operands::{
-    Build, Copies, Hosts, InOut, Moves, Own, Pattern, Reads, Remote, Script, Text, Writes,
+    Build, Copies, Hosts, InOut, Moves, Own, Pattern, Project, Query, Reads, Remote, Script, Text,
+    Writes,
 };
 
 /// All of them.
@@ -110,8 +115,11 @@ const PROGRAMS: &[Program] = &[
     // What only prints.
     harmless(
         "echo true false : pwd sleep seq whoami id uname tty nproc uptime free printenv which \
-         basename dirname expr logname groups locale cal getconf sw_vers exit return break continue \
-         shift wait times tr ps pgrep umask popd dirs kill pkill killall command_v",
+         basename dirname expr logname groups locale cal ncal getconf sw_vers exit return break continue \
+         shift wait times tr ps pgrep umask popd dirs kill pkill killall yes numfmt factor users who w \
+         last uptime lscpu lsblk lsusb lspci lsmod vmstat iostat mpstat dmesg ulimit stty tput clear hostid pathchk \
+         nproc pidof pstree ipcs lsns findmnt getfacl getopt ss netstat vm_stat ioreg \
+         system_profiler whereis apropos whatis mdfind mdls lsof look",
         Text,
         "-",
     ),
@@ -124,7 +132,9 @@ const PROGRAMS: &[Program] = &[
     harmless(
         "cat tac nl head tail wc cut paste comm fold expand unexpand column rev md5sum sha1sum \
          sha256sum sha512sum shasum cksum b2sum sum cmp od hexdump strings tsort join base32 zcat \
-         gzcat ls stat du df realpath readlink",
+         gzcat ls stat df realpath readlink bzcat xzcat zstdcat lz4cat \
+         lsattr pr fmt wdiff tokei exa eza lsd hexyl \
+         pdfinfo zipinfo zipgrep lzcat dust procs duf sha224sum sha384sum crc32 ",
         Reads,
         "- n= c= lines= bytes= d= f= s=",
     ),
@@ -137,7 +147,7 @@ const PROGRAMS: &[Program] = &[
     usual(
         "tree",
         Reads,
-        "adfilspughDFCJ L= I= P= noreport dirsfirst gitignore prune du",
+        "adfilspughDFCJ L= I= P= noreport dirsfirst gitignore prune du sort= filelimit= charset= matchdirs ignore-case fromfile timefmt= info",
     ),
     usual("base64", Reads, "dDi w= b= wrap= decode ignore-garbage"),
     usual(
@@ -172,7 +182,85 @@ const PROGRAMS: &[Program] = &[
          no-line-number no-heading heading hidden no-ignore no-ignore-vcs invert-match only-matching pcre2 stats trim vimgrep \
          with-filename no-filename type-list version no-messages passthru text unrestricted quiet column",
     ),
-    harmless("jq", Pattern, "- f=r from-file=r indent= L="),
+    usual(
+        "jq jaq gojq",
+        Pattern,
+        "ncrRsSeCMaj0 f=r from-file=r indent= tab arg= argjson= slurpfile= rawfile= args jsonargs null-input compact-output raw-output \
+         raw-input slurp sort-keys exit-status color-output monochrome-output ascii-output join-output stream seq unbuffered version help raw-output0",
+    ),
+    usual(
+        "yq",
+        Pattern,
+        "rnjePCMyYscaxN o= p= I= output-format= input-format= indent= prettyPrint raw-output null-input colors no-colors unwrapScalar? exit-status tojson no-doc sort-keys compact-output version help",
+    ),
+    usual(
+        "xmllint",
+        Reads,
+        "- format noout xpath= nonet recover html version noblanks stream",
+    ),
+    usual("unzip", Reads, "lvtzqpZ12 list verbose"),
+    usual("openssl", Text, "- version"),
+    usual(
+        "du",
+        Reads,
+        "ahsckmxLDlPbBS0 d= t= max-depth= exclude= summarize human-readable total all apparent-size time? si one-file-system bytes",
+    ),
+    usual("less more most", Reads, "NRSFXiIeqnEGM"),
+    usual(
+        "bat batcat",
+        Reads,
+        "npAuP r= l= style= plain paging= color= language= line-range= number theme= wrap= show-all decorations= highlight-line=",
+    ),
+    usual(
+        "nm",
+        Reads,
+        "aABCDfgnopPrsSuvVlj demangle defined-only undefined-only extern-only size-sort numeric-sort dynamic",
+    ),
+    usual(
+        "objdump",
+        Reads,
+        "dDhxsStTrRCfawlp j= M= disassemble source syms headers all-headers demangle no-show-raw-insn start-address= stop-address= section= full-contents",
+    ),
+    usual(
+        "readelf size",
+        Reads,
+        "aehlSsnrdVWCgtuABt p= x= j= all headers segments sections symbols wide",
+    ),
+    usual(
+        "dpkg dpkg-query",
+        Text,
+        "lsLSWp f= list status listfiles search version",
+    ),
+    usual("rpm", Text, "qal query all list version"),
+    usual("top", Text, "bcHiS n= d= p= u= o= w="),
+    usual("java", Text, "- -version version -fullversion help"),
+    usual("tsc rustc rustdoc ", Project, "-"),
+    usual(
+        "pytest py.test ruff mypy black isort flake8 pylint pyright bandit pydocstyle eslint prettier jest vitest mocha ava cypress \
+         rustfmt gofmt goimports golangci-lint staticcheck shellcheck shfmt hadolint yamllint markdownlint stylelint biome oxlint \
+         ctest ninja rspec rubocop phpunit phpstan mvn gradle hlint ktlint detekt checkstyle spotbugs swiftlint \
+         swiftformat clang-format clang-tidy cppcheck cpplint nextest tox nox webpack rollup vite esbuild parcel swc \
+         next nuxt astro turbo knip depcheck tslint xo standard size-limit playwright storybook \
+         sphinx-build jekyll hugo buf sqlfluff tflint tfsec checkov actionlint commitlint vulture \
+         coverage interrogate autopep8 yapf pyupgrade autoflake djlint elm-test credo scalafmt terraform-docs",
+        Project,
+        "-",
+    ),
+    usual(
+        "sqlite3",
+        Query,
+        "- header readonly csv json line list column box table html markdown batch separator= nullvalue= cmd= version -header -readonly -csv -json -line -list -column -batch -separator= -nullvalue= -version -box -table -markdown",
+    ),
+    usual(
+        "psql",
+        Query,
+        "lAtqxXe c= d= U= F= command= dbname= username= list tuples-only no-align version expanded no-psqlrc csv",
+    ),
+    usual(
+        "mysql mariadb",
+        Query,
+        "BNsvtEVD e= D= u= execute= database= user= version table batch silent vertical",
+    ),
     usual(
         "fd fdfind",
         Pattern,
@@ -236,7 +324,7 @@ const PROGRAMS: &[Program] = &[
         "bBdEIOsSuvVx version m=",
     ),
     leading(
-        "node nodejs bun",
+        "node nodejs",
         Script,
         "v version test watch no-warnings enable-source-maps trace-warnings max-old-space-size= trace-uncaught test-reporter= test-only test-name-pattern=",
     ),
@@ -248,33 +336,41 @@ const PROGRAMS: &[Program] = &[
     verbs(
         "cargo",
         Style::Usual,
-        "vqhVF p= j= F= package= exclude= features= bin= example= test= bench= jobs= profile= target= manifest-path=r target-dir=w \
+        "vqhVFrd p= j= F= package= exclude= features= bin= example= test= bench= jobs= profile= target= manifest-path=x target-dir=w \
          message-format= color= workspace all all-targets all-features no-default-features release lib bins examples tests benches \
          verbose quiet locked frozen offline no-run no-fail-fast keep-going doc no-deps open document-private-items check fix \
-         allow-dirty allow-staged depth= edges= invert= i= e= duplicates d= format-version= dry-run precise= version help name= \
-         edition= vcs= dev build",
-        "build b check c test t run r bench clippy fmt doc d tree metadata clean update fix new init nextest version help locate-project pkgid fetch",
+         allow-dirty allow-staged depth= edges= i= e= duplicates format-version= dry-run precise= version help name= \
+         edition= vcs= dev build timings? path=x root=w force list bench= benches unit-graph ignore-rust-version prefix= charset= \
+         no-dedupe no-dev-dependencies filter-platform= invert? duplicates workspace show-output color= advisories bans licenses sources \
+         all-targets explain message-format= lcov html ignore= deny= hide-inclusion-graph",
+        "build b check c test t run r bench clippy fmt doc d tree metadata clean update fix new init nextest version help locate-project pkgid fetch install expand miri deny machete audit outdated llvm-cov \
+         tarpaulin udeps hack semver-checks public-api bloat asm geiger criterion insta search info report verify-project read-manifest \
+         generate-lockfile vet about spellcheck sort msrv",
     ),
     verbs(
-        "npm pnpm yarn",
+        "npm pnpm yarn bun",
         Style::Usual,
         "sgvDh silent prefer-offline no-audit no-fund production omit= include= ignore-scripts frozen-lockfile immutable \
-         legacy-peer-deps json depth= all long version help if-present workspaces workspace= w= loglevel= no-progress ci verbose",
+         legacy-peer-deps json depth= all long version help if-present workspaces workspace= w= loglevel= no-progress ci verbose watch? coverage reporter= recursive filter= F= prefix=x C=x dir=x cwd=x \
+         offline dry-run audit-level= package-lock-only bail? port= t= timeout= update-snapshots parallel production? no-optional \
+         omit= only= format? pattern= global",
         "install i ci test t run run-script start build ls list outdated audit view why explain pack prune dedupe version help lint dev format typecheck check",
     ),
     verbs(
         "pip pip3",
         Style::Usual,
         "qvhUe r=r c=r requirement=r constraint=r upgrade quiet verbose editable user outdated format= no-deps no-cache-dir \
-         disable-pip-version-check version no-build-isolation break-system-packages",
-        "install list show freeze check",
+         disable-pip-version-check version no-build-isolation break-system-packages files not-required exclude= local all path= \
+         exclude-editable uptodate no-input",
+        "install list show freeze check config cache index debug inspect help",
     ),
     verbs(
         "go",
         Style::Words,
         "- v race x n a s short json cover count= run= bench= benchmem timeout= tags= mod= parallel= p= cpu= coverprofile=w covermode= \
-         coverpkg= failfast o=w trimpath u m w l d e compat= go= diff all c i",
-        "build test run vet fmt mod list version env doc clean generate",
+         coverpkg= failfast o=w trimpath u m w l d e compat= go= diff all c i src cmd vettool=x short shuffle= count= fuzz= fuzztime= memprofile=w cpuprofile=w \
+         blockprofile=w trace=w outputdir=w list= skip= fullpath deps find f= versions retracted asmflags= msan C=x modfile=x gcflags=",
+        "build test run vet fmt mod list version env doc clean generate work tool help",
     ),
     usual(
         "make gmake",
@@ -304,6 +400,7 @@ const PROGRAMS: &[Program] = &[
     usual("ping ping6", Hosts, "46nqvaAbR c= i= t= W= w= s="),
     usual("host nslookup", Hosts, "av46d t= type="),
     usual("dig", Hosts, "46 t= p= x="),
+    usual("traceroute tracepath mtr", Hosts, "46nrcwI m= q= c= report"),
     usual("telnet nc ncat netcat", Hosts, "46vznuwlkN w= p="),
     leading("ssh", Remote, "46ACKkNnqTtVvXxY p= l= i=r"),
     usual("scp sftp", Remote, "346BCpqrv P= i=r l="),
@@ -316,7 +413,7 @@ const PROGRAMS: &[Program] = &[
     usual(
         "git find gfind sed gsed awk gawk mawk nawk tar bsdtar gtar dd test [ [[ (( cd pushd export declare typeset readonly local unset read set printf \
          eval source . sh bash zsh dash ksh ash env sudo doas xargs gxargs nohup setsid builtin exec caffeinate unbuffer busybox \
-         toybox command nice ionice stdbuf timeout gtimeout time noglob nocorrect gh npx type hostname bouncer",
+         toybox command nice ionice stdbuf timeout gtimeout time noglob nocorrect npx bunx pnpx type hostname bouncer",
         Own,
         "-",
     ),
