@@ -28,7 +28,7 @@ pub(super) fn place(directory: &str, path: &str) -> String {
 pub(super) fn paths(program: &str, words: &[&Word]) -> Result<Vec<String>, Unread> {
     // In some shells these stand for programs and for other users' homes.
     let odd = |word: &&Word| word.pattern && word.text.starts_with(['=', '~']);
-    if words.iter().any(|word| word.dynamic || odd(&word)) {
+    if words.iter().any(|word| word.dynamic || odd(word)) {
         return Err(format!(
             "which files `{program}` changes is put together when it runs"
         ));
