@@ -51,6 +51,8 @@ pub struct Judge<'a> {
     pub calls: &'a dyn Fn(Option<u64>) -> usize,
     /// Where a leaf comes from.
     pub provenance: &'a dyn Fn(&str) -> Provenance,
+    /// Whether an outsider may have written or influenced a value, whoever typed it.
+    pub read: &'a dyn Fn(&str) -> bool,
     /// Whether a private value stands inside a text.
     pub private: &'a dyn Fn(&str) -> bool,
     /// What the call does; `None`: nobody can tell.
@@ -117,7 +119,7 @@ impl Judge<'_> {
             Op::UserNamedEffect => self.named.map_or(UNKNOWN, known),
             Op::Effect(asked) => self.effects.map_or(UNKNOWN, |does| Outcome {
                 may: does.iter().any(|effect| asked.contains(*effect)),
-                must: does.iter().all(|effect| asked.contains(*effect)),
+                must: !does.is_empty() && does.iter().all(|effect| asked.contains(*effect)),
             }),
             other => unreachable!("not a test of the session: {other:?}"),
         }
@@ -330,12 +332,7 @@ impl Judge<'_> {
             Op::CarriesUntrusted => known(
                 shared::tokens(&text::folded(&leaves::text(value)))
                     .iter()
-                    .any(|token| {
-                        matches!(
-                            (self.provenance)(token),
-                            Provenance::Untrusted | Provenance::Observed
-                        )
-                    }),
+                    .any(|token| (self.read)(token)),
             ),
             Op::CarriesPrivate => known((self.private)(&leaves::text(value))),
             Op::Provenance(labels) => {

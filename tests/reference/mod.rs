@@ -606,6 +606,10 @@ impl Reference {
             leaves: &leaves,
             calls: &|window| self.calls(call, window, now_ms),
             provenance: &|text| self.comes_from(text),
+            read: &|text| {
+                let label = self.seen.classify(text);
+                matches!(label, Some(Label::Untrusted | Label::Observed))
+            },
             private: &|text| self.seen.carries_private(text),
             effects,
             read_untrusted: self.read.untrusted,

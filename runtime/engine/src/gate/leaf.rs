@@ -21,10 +21,19 @@ pub(super) struct Leaf {
 /// An argument at the top level.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Top {
-    /// The text of its name, which has no escapes.
-    pub name: (u32, u32),
-    /// Its text, if it is a string without escapes.
-    pub text: Option<(u32, u32)>,
+    /// Its name.
+    pub name: Spelled,
+    /// Its text, if it is a string.
+    pub text: Option<Spelled>,
+}
+
+/// A text of the arguments as it reads.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Spelled {
+    /// It stands in the arguments, between these offsets.
+    There(u32, u32),
+    /// It has escapes there; without them it stands in the walk's own buffer.
+    Decoded(u32, u32),
 }
 
 /// What a [`Leaf`] is.

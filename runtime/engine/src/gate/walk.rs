@@ -6,7 +6,7 @@
 //! flat stack. Knows nothing of verdicts.
 
 use super::eval::{Evaluator, Kind, LeafText};
-use super::leaf::{Frame, Leaf, LeafKind, NO_SINK, Step, Top, raw_text};
+use super::leaf::{Frame, Leaf, LeafKind, NO_SINK, Spelled, Step, Top, raw_text};
 use super::sink::SinkPaths;
 use bouncer_plan::format::{NONE, PathNode};
 use bouncer_plan::{Corrupt, Tables, at, edge_slot, slice};
@@ -33,6 +33,8 @@ pub(super) struct WalkScratch {
     pub leaves: Vec<Leaf>,
     /// The arguments at the top level, where leaves are listed.
     pub tops: Vec<Top>,
+    /// Texts of `tops` that have escapes in the arguments, without them.
+    pub decoded: String,
     /// A decoded key.
     pub key: String,
 }
@@ -45,17 +47,18 @@ impl WalkScratch {
             active: Vec::with_capacity(1024),
             leaves: Vec::with_capacity(1024),
             tops: Vec::with_capacity(64),
+            decoded: String::with_capacity(1024),
             key: String::with_capacity(256),
         }
     }
 }
 
-/// The names of the arguments at the top level, and the texts of those that are one. Names
-/// and texts with escapes are left out.
+/// The names of the arguments at the top level, and the texts of those that are one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TopArguments<'a> {
     arguments: &'a str,
     tops: &'a [Top],
+    decoded: &'a str,
 }
 
 impl<'a> TopArguments<'a> {
@@ -64,16 +67,23 @@ impl<'a> TopArguments<'a> {
         Self {
             arguments,
             tops: &walk.tops,
+            decoded: &walk.decoded,
         }
     }
 
     /// Name and text of each.
     pub fn iter(self) -> impl Iterator<Item = (&'a str, Option<&'a str>)> + Clone {
         self.tops.iter().filter_map(move |top| {
-            let text = top.text;
-            let text = text.and_then(|(start, end)| raw_text(self.arguments, start, end));
-            Some((raw_text(self.arguments, top.name.0, top.name.1)?, text))
+            let text = top.text.and_then(|text| self.text(text));
+            Some((self.text(top.name)?, text))
         })
+    }
+
+    fn text(self, spelled: Spelled) -> Option<&'a str> {
+        match spelled {
+            Spelled::There(start, end) => raw_text(self.arguments, start, end),
+            Spelled::Decoded(start, end) => raw_text(self.decoded, start, end),
+        }
     }
 }
 
@@ -124,6 +134,7 @@ pub(super) fn walk<'a>(
     walk.scratch.active.clear();
     walk.scratch.leaves.clear();
     walk.scratch.tops.clear();
+    walk.scratch.decoded.clear();
     reader.open_object()?;
     walk.scratch.active.push(0);
     let here = Place {
@@ -417,8 +428,8 @@ impl<'a> Walk<'_, '_, 'a> {
         };
         if self.lists() {
             self.list_leaf(&event, place);
-            let text = match &event {
-                Event::String(text) if !text.is_escaped() => Some(self.span(text)),
+            let text = match event {
+                Event::String(text) => Some(text),
                 _ => None,
             };
             self.note_top(step, text);
@@ -437,14 +448,30 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 
     /// Notes an argument at the top level.
-    fn note_top(&mut self, step: Step, text: Option<(u32, u32)>) {
-        if let Step::Key(start, end, false) = step
+    fn note_top(&mut self, step: Step, text: Option<Text<'a>>) {
+        if let Step::Key(start, end, escaped) = step
             && self.lists()
             && self.scratch.frames.len() == 1
+            && let Some(name) = raw_text(self.arguments, start, end)
         {
-            let name = (start, end);
+            let name = self.spelled(Text::new(name, escaped));
+            let text = text.map(|text| self.spelled(text));
             self.scratch.tops.push(Top { name, text });
         }
+    }
+
+    /// Where a text stands as it reads: decoded, if it has escapes.
+    fn spelled(&mut self, text: Text<'a>) -> Spelled {
+        if !text.is_escaped() {
+            let (start, end) = self.span(&text);
+            return Spelled::There(start, end);
+        }
+        let WalkScratch { key, decoded, .. } = &mut *self.scratch;
+        key.clear();
+        text.decode_into(key);
+        let start = decoded.len() as u32;
+        decoded.push_str(key);
+        Spelled::Decoded(start, decoded.len() as u32)
     }
 
     /// Where a value stands, as far as that is listed.
