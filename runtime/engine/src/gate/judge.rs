@@ -27,7 +27,7 @@ use crate::tools::{Derived, Heuristics};
 use bouncer_plan::format::{
     CONTRACT_CONFIRM, CONTRACT_DECIDES, CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING,
     CONTRACT_OPTIONAL_SINKS, CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_BUILT_IN,
-    META_HAS_RULES, NONE, Pos,
+    META_HAS_RULES, NONE, Pos, ViewKind,
 };
 use bouncer_plan::{Corrupt, Effect, Effects, Stage, Tables, Verdict, at, slice};
 use bouncer_reader::json::{Limits, Malformed, Reader, Scratch as JsonScratch};
@@ -134,10 +134,13 @@ pub(super) fn judge<'a>(
     );
     let (limits, json) = (&conversation.limits, &mut scratch.json);
     let derived = subject.derived_sinks();
+    // What the call does takes long to tell, so only where somebody asks.
+    let by_effect = subject.by_effect();
+    let effects_wanted = by_effect || asks_of_session(tables, asked)?;
     let listing = match &sinks {
         Some(sinks) => Listing::Leaves(Some(sinks)),
-        None if subject.by_effect() => Listing::Leaves(derived.as_ref()),
-        None if subject.needs_arguments() => Listing::Leaves(None),
+        None if by_effect => Listing::Leaves(derived.as_ref()),
+        None if effects_wanted && subject.needs_arguments() => Listing::Leaves(None),
         None => Listing::Nothing,
     };
     let read = subject.read(limits, json, walk, listing, &mut evaluator)?;
@@ -147,7 +150,10 @@ pub(super) fn judge<'a>(
     };
     let counted = subject.count(own, conversation.together.as_mut(), key);
     let session = &conversation.session;
-    let effects = subject.effects(&TopArguments::of(arguments, walk));
+    let effects = match effects_wanted {
+        true => subject.effects(&TopArguments::of(arguments, walk)),
+        false => None,
+    };
     let facts = CallFacts {
         calls: &|window| counted.within(window, this.now_ms),
         effects,
@@ -183,7 +189,7 @@ pub(super) fn judge<'a>(
         })
     );
     let decided = decided && tables.meta()?.flags.get() & META_BUILT_IN == 0;
-    if !decided && subject.by_effect() && strictest.is_below(Verdict::Deny) {
+    if !decided && by_effect && strictest.is_below(Verdict::Deny) {
         let flow = subject.flow(
             effects,
             session,
@@ -211,6 +217,16 @@ pub(super) fn judge<'a>(
         opinion,
         dispatches,
     })
+}
+
+/// Whether a rule that applies to the tool asks what the call does, or what was read before.
+fn asks_of_session(tables: &Tables<'_>, asked: Asked<'_>) -> Result<bool, Corrupt> {
+    for aim in asked.aims.iter().filter(|aim| aim.once) {
+        if at(tables.dimensions, aim.dimension)?.view == ViewKind::Session {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Where the tool of a call stands.

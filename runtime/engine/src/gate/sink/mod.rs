@@ -16,13 +16,17 @@ use crate::provenance::{self, Provenance};
 use bouncer_plan::Verdict;
 use bouncer_plan::format::{LiteralKind, LiteralSet};
 use bouncer_plan::{Corrupt, Tables, literals};
-use bouncer_reader::address;
+use bouncer_reader::address::{self, ArgumentRole};
 use bouncer_reader::json::Text;
 use bouncer_reader::text;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 /// How many destinations inside one longer text are looked up.
 const MAX_SEARCHED: u32 = 10_000;
+
+/// So many names are remembered.
+const MOST_ROLES: usize = 10_000;
 
 /// Working memory of the sink gate.
 #[derive(Debug)]
@@ -37,6 +41,8 @@ pub(super) struct SinkScratch {
     approval: String,
     /// A text that is searched, in canonical form.
     searched: String,
+    /// What arguments of a name are: telling it takes long, so each name is looked at once.
+    roles: HashMap<Box<str>, ArgumentRole>,
 }
 
 impl Default for SinkScratch {
@@ -47,6 +53,7 @@ impl Default for SinkScratch {
             param: String::with_capacity(256),
             approval: String::with_capacity(256),
             searched: String::with_capacity(1024),
+            roles: HashMap::new(),
         }
     }
 }
@@ -109,6 +116,7 @@ impl SinkGate<'_, '_> {
             param,
             approval,
             searched,
+            roles,
         } = scratch;
         let mut pass = Pass {
             gate: self,
@@ -118,6 +126,7 @@ impl SinkGate<'_, '_> {
             param,
             approval,
             searched,
+            roles,
             lookups,
             culprit,
         };
@@ -180,6 +189,7 @@ struct Pass<'s, 'g, 'p> {
     param: &'s mut String,
     approval: &'s mut String,
     searched: &'s mut String,
+    roles: &'s mut HashMap<Box<str>, ArgumentRole>,
     lookups: &'s mut provenance::Scratch,
     culprit: &'s mut Culprit,
 }
@@ -228,7 +238,16 @@ impl Pass<'_, '_, '_> {
         let escaped = name.contains('\\');
         self.param.clear();
         Text::new(name, escaped).decode_into(self.param);
-        let role = address::argument_role(self.param);
+        let role = match self.roles.get(self.param.as_str()) {
+            Some(role) => *role,
+            None => {
+                let role = address::argument_role(self.param);
+                if self.roles.len() < MOST_ROLES {
+                    self.roles.insert(self.param.as_str().into(), role);
+                }
+                role
+            }
+        };
         if !matches!(leaf.kind, LeafKind::String { .. } | LeafKind::Key { .. })
             || !address::may_name_recipients(role, text)
         {
