@@ -251,7 +251,8 @@ export default function scenes({ Gateway, bouncer, scratch, into, browse, card, 
       await page.keyboard.press("Enter");
       await page.waitForFunction(() => document.querySelectorAll("details.line").length === 1);
       await lines.first().locator("summary").click();
-      assert.ok((await lines.first().innerText()).includes('"path": "/needle"'));
+      // What an opened line holds is made by its `toggle` event, which comes after the click.
+      await lines.first().getByText('"path": "/needle"').waitFor();
       await page.getByRole("button", { name: "Reset" }).click();
       await page.waitForFunction(() => document.querySelectorAll("details.line").length === 50);
       await page.getByLabel("Verdict").selectOption("ask");

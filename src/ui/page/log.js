@@ -7,7 +7,7 @@ import { el, json, notesOf, short, show, when } from "/text.js";
 const PAGE = 50;
 const FIELDS = ["text", "verdict", "outcome", "tool", "server", "since", "contract", "conversation", "approval"];
 const OUTCOMES = ["forwarded", "observed", "blocked", "asked", "declined", "timed_out", "cancelled", "nobody_to_ask", "filed"];
-const STAGES = ["rule", "sink_gate", "pinning", "budget", "constraint", "malformed", "default"];
+const STAGES = ["rule", "sink_gate", "effect", "pinning", "budget", "constraint", "malformed", "default"];
 let chain = null;
 
 export function mount(main, { parameters, say }) {
