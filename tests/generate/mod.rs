@@ -15,7 +15,7 @@ use bouncer_compiler::policy::Policy;
 use bouncer_engine::gate::Attempt;
 use rng::Rng;
 use serde_json::{Value, json};
-use vocabulary::{SERVERS, TEXTS, TOOLS};
+use vocabulary::{KEYS, SERVERS, TEXTS, TOOLS};
 
 /// A policy and what happens under it.
 #[derive(Clone, Debug)]
@@ -113,7 +113,7 @@ pub fn case(seed: u64) -> Case {
                 steps.push(Step::Approve {
                     server,
                     tool,
-                    param: (*rng.pick(vocabulary::KEYS)).to_owned(),
+                    param: (*rng.pick(KEYS)).to_owned(),
                     destination: (*rng.pick(TEXTS)).to_owned(),
                 });
             }
@@ -160,7 +160,17 @@ fn definition(rng: &mut Rng, name: &str) -> Value {
             _ => {}
         }
     }
-    json!({"name": name, "inputSchema": {"type": "object"}, "annotations": annotations})
+    let mut schema = json!({"type": "object"});
+    if rng.chance(50) {
+        // Such as packs' contracts of that name may be about, or not.
+        let names = rng.several(1, 3, |rng| rng.pick(KEYS).to_string());
+        let properties: serde_json::Map<_, _> = names
+            .into_iter()
+            .map(|name| (name, json!({"type": "string"})))
+            .collect();
+        schema["properties"] = properties.into();
+    }
+    json!({"name": name, "inputSchema": schema, "annotations": annotations})
 }
 
 fn listing(rng: &mut Rng) -> Vec<Value> {

@@ -112,11 +112,13 @@ impl Flow<'_> {
                 bad.push((how, text.top.clone(), target.to_owned()));
             }
         };
+        let declared = texts.iter().any(|text| text.in_sink);
         for text in &texts {
             let by_name = text.kind != Kind::Key && self.is_target(text);
             let address = (outward || by_name) && shared::is_destination_shaped(&text.text);
             let named = by_name && !shared::is_date(&text.text);
-            let looked_at = text.text.is_empty() || (self.gated && by_name);
+            let by_gate = self.gated && (text.in_sink || !declared);
+            let looked_at = text.text.is_empty() || (by_gate && by_name);
             if !looked_at && (address || named) {
                 for target in shared::destinations(&text.text) {
                     look(&target, text);

@@ -21,7 +21,7 @@ pub mod sinks;
 pub mod text;
 
 use bouncer_compiler::policy::{
-    Contract, Layer, Outputs, Path, Policy, Pos, Provenance, Quantifier, Rule, RuleSet, Scalar,
+    Contract, Layer, Outputs, Path, Policy, Pos, Provenance, Quantifier, Rule, RuleSet, Scalar, Segment,
     Subject,
 };
 use bouncer_engine::gate::Attempt;
@@ -440,8 +440,16 @@ impl Reference {
                     .iter()
                     .find(|contract| contract.layer == layer && contract.key == key);
                 if let Some(contract) = found {
+                    let mut contract = contract.clone();
+                    let foreign = self.shown_instead(server, tool, &contract);
+                    if foreign.is_some() {
+                        contract.exfiltrating = false;
+                        contract.outputs = None;
+                        contract.effects = contract.effects.with(Effect::Send);
+                    }
                     return Some(Found {
-                        contract: contract.clone(),
+                        contract,
+                        foreign,
                         derived: false,
                     });
                 }
@@ -482,8 +490,51 @@ impl Reference {
                 effects_complete: false,
                 decides: false,
             },
+            foreign: None,
             derived: true,
         })
+    }
+
+    /// Where a listed tool sends to, if a pack's contract of its name is about another server's
+    /// tool: one whose schema lacks some of the contract's sinks, and has none of them or also
+    /// others.
+    fn shown_instead(
+        &self,
+        server: Option<&str>,
+        tool: &str,
+        contract: &Contract,
+    ) -> Option<Vec<Vec<String>>> {
+        let heuristics = self.policy.heuristics.as_ref()?;
+        let definition = self.pinned.get(&tool_id(server, tool))?;
+        let properties = definition.input_schema()?.get("properties")?.as_object()?;
+        if contract.layer != Layer::Pack || !contract.exfiltrating || properties.is_empty() {
+            return None;
+        }
+        let same = |a: &String, b: &String| a.eq_ignore_ascii_case(b);
+        let keys = |path: &Path| -> Vec<String> {
+            let segments = path.0.iter();
+            segments
+                .filter_map(|segment| match segment {
+                    Segment::Key(key) => Some(key.clone()),
+                    Segment::Index(_) | Segment::Each => None,
+                })
+                .collect()
+        };
+        let paths: Vec<Vec<String>> = contract.sinks.iter().map(|s| keys(&s.path)).collect();
+        let here: Vec<Vec<String>> = paths
+            .iter()
+            .filter(|path| properties.keys().any(|name| path.first().is_some_and(|first| same(name, first))))
+            .cloned()
+            .collect();
+        let apart = |a: &[String], b: &[String]| a.iter().zip(b).any(|(a, b)| !same(a, b));
+        let others: Vec<Vec<String>> = heuristics
+            .derive(definition)
+            .sinks
+            .into_iter()
+            .filter(|other| here.iter().all(|path| apart(path, other)))
+            .collect();
+        let foreign = here.len() < paths.len() && (here.is_empty() || !others.is_empty());
+        foreign.then(|| here.into_iter().chain(others).collect())
     }
 
     /// Attempts are counted for tools that are pinned, or while nothing is: a server or
@@ -699,9 +750,10 @@ impl Reference {
                 &bare
             }
         };
+        let shown = found.and_then(|found| found.foreign.clone());
         let derived = heuristics.filter(|_| written.is_none());
         let derived = derived.map(|all| all.derive(definition).sinks);
-        let derived = derived.unwrap_or_default();
+        let derived = shown.or(derived).unwrap_or_default();
         let gated = written.filter(|contract| contract.exfiltrating);
         let sinks: Vec<Path> = match gated {
             Some(contract) => contract
@@ -785,6 +837,8 @@ fn without_each(policy: &Policy) -> Policy {
 /// A contract, written or derived.
 struct Found {
     contract: Contract,
+    /// Where the tool sends to by its own schema, if the contract is about another server's.
+    foreign: Option<Vec<Vec<String>>>,
     derived: bool,
 }
 

@@ -68,6 +68,11 @@ impl ToolEffects {
         })
     }
 
+    /// Adds to what the contract says.
+    pub const fn add(&mut self, effect: Effect) {
+        self.said = self.said.with(effect);
+    }
+
     /// Whether anybody says what the tool does: a contract, or guesses are on.
     pub const fn are_told(&self) -> bool {
         self.complete || !self.said.is_empty() || !matches!(self.guess, Guessed::Off)

@@ -308,6 +308,12 @@ impl<'s, 'a> Subject<'s, 'a> {
             .is_some_and(|contract| contract.flags.get() & flag != 0)
     }
 
+    /// Whether the contract's sink gate looks at where a call goes: the contract says so, and
+    /// speaks for this tool.
+    fn is_gated(&self) -> bool {
+        self.says(CONTRACT_EXFILTRATING) && self.known.is_none_or(|tool| !tool.foreign)
+    }
+
     /// What the heuristics say; they only speak where no contract does.
     fn derived(&self) -> Option<&'s Derived> {
         self.known?.derived.as_ref()
@@ -319,7 +325,7 @@ impl<'s, 'a> Subject<'s, 'a> {
         'a: 's,
     {
         Ok(match self.contract {
-            Some(contract) if self.says(CONTRACT_EXFILTRATING) => {
+            Some(contract) if self.is_gated() => {
                 let sinks = slice(self.tables.sinks, &contract.sinks)?;
                 Some(SinkPaths::Declared(sinks))
             }
@@ -583,7 +589,7 @@ impl<'s, 'a> Subject<'s, 'a> {
                 NONE => None,
                 index => Some(at(self.tables.literal_sets, index)?),
             },
-            vouched: self.says(CONTRACT_EXFILTRATING),
+            vouched: self.is_gated(),
             approvals,
             provenance,
             server: call.server,

@@ -14,6 +14,7 @@ mod dispatch;
 mod effects;
 mod eval;
 mod flow;
+mod foreign;
 mod grounds;
 mod hidden;
 mod judge;

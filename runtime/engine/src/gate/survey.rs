@@ -42,6 +42,9 @@ pub struct ContractSeen {
     pub key: String,
     /// It comes with a pack, not with the policy.
     pub from_pack: bool,
+    /// It speaks for this tool. Not: a pack wrote it for another server's tool of that name,
+    /// and where calls go is told by this tool's own schema.
+    pub speaks: bool,
     /// It sends data out: destinations are looked at.
     pub exfiltrating: bool,
 }
@@ -120,7 +123,7 @@ fn look(
             .iter()
             .map(Effect::name)
             .collect(),
-        contract: contract.map(|c| seen(tables, c)).transpose()?,
+        contract: contract.map(|c| seen(tables, c, known)).transpose()?,
         guessed: derived.is_some_and(|derived| *derived != crate::tools::Derived::default()),
         rules: rows.len(),
         may: may.into_iter().map(Verdict::name).collect(),
@@ -128,11 +131,17 @@ fn look(
     })
 }
 
-fn seen(tables: &Tables<'_>, contract: &Contract) -> Result<ContractSeen, Corrupt> {
+fn seen(
+    tables: &Tables<'_>,
+    contract: &Contract,
+    tool: Option<&Tool>,
+) -> Result<ContractSeen, Corrupt> {
+    let speaks = tool.is_none_or(|tool| !tool.foreign);
     Ok(ContractSeen {
         key: tables.text(&contract.key)?.to_owned(),
         from_pack: contract.layer == ContractLayer::Pack,
-        exfiltrating: contract.flags.get() & CONTRACT_EXFILTRATING != 0,
+        speaks,
+        exfiltrating: speaks && contract.flags.get() & CONTRACT_EXFILTRATING != 0,
     })
 }
 
@@ -178,7 +187,7 @@ fn may(
             let flags = contract.flags.get();
             let limit = contract.max_calls.get();
             (
-                flags & CONTRACT_EXFILTRATING != 0,
+                flags & CONTRACT_EXFILTRATING != 0 && tool.is_none_or(|tool| !tool.foreign),
                 flags & CONTRACT_CONFIRM != 0,
                 limit != u64::MAX
                     || contract.rates.length.get() > 0

@@ -2,6 +2,7 @@
 //! applies to each. Computed when tools are listed, not when they are called.
 
 use super::effects::ToolEffects;
+use super::foreign::of_other_server;
 use super::link::{Link, find_contract, full_name};
 use crate::provenance::{FieldRule, LabelStep, OutputLabels};
 use crate::tools::{AskedWords, Derived, Heuristics, LabelHeuristics, ToolDefinition};
@@ -29,8 +30,10 @@ pub(super) struct Tool {
     pub destructive: bool,
     pub link: Link,
     /// What the heuristics say of where it sends things and how often; only without a
-    /// contract.
+    /// contract that speaks for it.
     pub derived: Option<Derived>,
+    /// A pack's contract has its name, and was written for another server's tool.
+    pub foreign: bool,
     /// What it does.
     pub effects: ToolEffects,
     pub labels: OutputLabels,
@@ -52,22 +55,29 @@ impl Tool {
         prefix: &str,
     ) -> Result<Self, Corrupt> {
         let link = Link::new(tables, server, &definition.name)?;
-        let derived = match heuristics {
-            Some(heuristics) if link.contract == NONE => Some(heuristics.derive(definition)),
-            _ => None,
-        };
         let contract = match link.contract {
             NONE => None,
             index => Some(at(tables.contracts, index)?),
         };
+        let mut derived = heuristics.map(|heuristics| heuristics.derive(definition));
+        if let (Some(contract), Some(shown)) = (contract, &derived) {
+            derived = of_other_server(tables, contract, definition, shown)?;
+        }
+        let foreign = contract.is_some() && derived.is_some();
+        let mut effects = ToolEffects::new(contract, definition, prefix, heuristics.is_some())?;
+        if foreign {
+            effects.add(Effect::Send);
+        }
+        let labelled = if foreign { NONE } else { link.contract };
         Ok(Self {
-            effects: ToolEffects::new(contract, definition, prefix, heuristics.is_some())?,
+            effects,
             status: Status::Pinned,
             digest: definition.digest,
             destructive: is_destructive(definition),
-            labels: output_labels(tables, link.contract, heuristics)?,
+            labels: output_labels(tables, labelled, heuristics)?,
             link,
             derived,
+            foreign,
         })
     }
 }

@@ -252,6 +252,9 @@ impl Pass<'_, '_, '_> {
     /// Looks at arguments that say where something goes, and at those that are an address as
     /// a whole.
     fn targets(&mut self, leaves: &[Leaf]) -> Result<(), Corrupt> {
+        // The sink gate looks at the contract's sinks, or at everything where a call has none.
+        let in_sink = |leaf: &Leaf| leaf.sink != NO_SINK;
+        let declared = leaves.iter().any(in_sink);
         for leaf in leaves {
             if !self.read(leaf)? {
                 continue;
@@ -260,7 +263,8 @@ impl Pass<'_, '_, '_> {
             let role = self.role(leaf)?;
             let by_name = role == Role::Target && !matches!(leaf.kind, LeafKind::Key { .. });
             let address = (self.outward || by_name) && address::is_destination_shaped(&value);
-            let judged = if value.is_empty() || (self.flow.vouched && by_name) {
+            let gated = self.flow.vouched && (in_sink(leaf) || !declared);
+            let judged = if value.is_empty() || (gated && by_name) {
                 Ok(())
             } else if address || (by_name && !is_date(&value)) {
                 self.destinations(&value, leaf)
