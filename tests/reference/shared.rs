@@ -61,7 +61,7 @@ pub fn is_date(text: &str) -> bool {
 
 /// Whether the text is an address that means the same everywhere.
 pub fn is_anywhere(text: &str) -> bool {
-    bouncer_engine::gate::is_address_anywhere(text)
+    bouncer_engine::provenance::is_address_anywhere(text)
 }
 
 /// What a call is guessed to do, by its tool's name and schema, or by its own arguments where

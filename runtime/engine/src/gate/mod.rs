@@ -40,7 +40,6 @@ pub use call::{Call, CallError, CallMessage};
 pub use codes::{VERDICT_CODES, explain_verdict};
 pub use conversation::{Conversation, DEFAULT_PROVENANCE_LIMIT};
 pub use decision::{Approvable, Decision, ObservedPass, Permit, Position, Unvouched};
-pub use flow::is_address_anywhere;
 pub use grounds::{Grounds, Seen};
 pub use record::VerdictRecord;
 pub use session::{First, ReadBefore, Session};

@@ -3,6 +3,7 @@
 //! Follows field rules down a JSON value, one step at a time. Knows labels and
 //! paths; it does not know what is recorded or where values come from.
 
+use super::anywhere::is_address_alone;
 use crate::tools::LabelHeuristics;
 use bouncer_plan::Label;
 use std::sync::Arc;
@@ -222,6 +223,26 @@ impl<'l> Cursor<'l> {
     /// The label of a leaf at this place.
     pub(super) fn label(&self) -> Label {
         self.label_here(true)
+    }
+
+    /// The label of a leaf at this place. One that is an address and nothing else is observed
+    /// where nobody says anything of the output: a record has it as a field of its own, while
+    /// what an attacker wants stands in text.
+    pub(super) fn label_of(&self, value: &str) -> Label {
+        self.unless_address(self.label(), value)
+    }
+
+    /// As [`Self::label_of`], for the name of a member of the object at this place.
+    pub(super) fn label_of_key(&self, key: &str) -> Label {
+        self.unless_address(self.key_label(), key)
+    }
+
+    fn unless_address(&self, label: Label, value: &str) -> Label {
+        let unsaid = self.by_name.is_some() && self.floor != Label::Untrusted;
+        match label {
+            Label::Untrusted if unsaid && is_address_alone(value) => Label::Observed,
+            _ => label,
+        }
     }
 
     /// Whether a leaf at this place is private: any rule that reaches it says so, or, where

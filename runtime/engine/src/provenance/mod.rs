@@ -13,6 +13,7 @@
 //! This module knows how results are laid out and what a destination looks like. It
 //! knows nothing of plans, calls or verdicts.
 
+mod anywhere;
 mod decode;
 mod echo;
 mod grams;
@@ -33,7 +34,9 @@ mod typed;
 #[cfg(feature = "yaml")]
 mod yaml;
 
+pub use anywhere::{is_address_alone, is_address_anywhere};
 pub use echo::Echo;
+pub(crate) use anywhere::is_address;
 pub use labels::{FieldRule, LabelStep, OutputLabels};
 pub use typed::{MOST_TYPED, Typed, is_date};
 

@@ -259,7 +259,11 @@ impl<'p> Recorder<'p> {
             Node::Nothing => {}
             Node::TooDeep => self.into.note_dropped(1),
             Node::Text(text) => {
-                self.piece(text, cursor.label(), Tokens::Kept);
+                let label = match root {
+                    true => cursor.label(),
+                    false => cursor.label_of(text),
+                };
+                self.piece(text, label, Tokens::Kept);
                 self.private(cursor, text);
             }
             Node::Number(number) => {
@@ -278,7 +282,10 @@ impl<'p> Recorder<'p> {
                 let mut label = Label::Trusted;
                 for (at, item) in items.iter().enumerate() {
                     cursor.enter_index(at);
-                    label = label.max(cursor.label());
+                    label = label.max(match item {
+                        Node::Text(text) => cursor.label_of(text),
+                        _ => cursor.label(),
+                    });
                     self.within_index(at, |this| this.walk(cursor, item, false));
                     cursor.leave();
                 }
@@ -294,9 +301,8 @@ impl<'p> Recorder<'p> {
             }
             Node::Object(members) => {
                 let wrapper = root && members.len() == 1;
-                let key_label = cursor.key_label();
                 for (key, member) in members {
-                    self.name(key, key_label);
+                    self.name(key, cursor.label_of_key(key));
                     cursor.enter_key(key, wrapper && key == "result");
                     self.within(key, |this| this.walk(cursor, member, false));
                     cursor.leave();

@@ -20,11 +20,11 @@ use super::culprit::Culprit;
 use super::leaf::{Leaf, LeafKind, NO_SINK, raw_text};
 use super::session::{NAMEABLE, Session};
 use super::sink::is_trusted;
-use crate::provenance::{self, Provenance, is_date};
+use crate::provenance::{self, Provenance, is_address, is_date};
 use crate::tools::Heuristics;
 use bouncer_plan::format::{LiteralSet, Meta};
 use bouncer_plan::{Corrupt, Effect, Effects, Tables, Verdict};
-use bouncer_reader::address::{self, TokenKind};
+use bouncer_reader::address;
 use bouncer_reader::json::Text;
 use bouncer_reader::text;
 use std::ops::ControlFlow;
@@ -494,53 +494,4 @@ impl Pass<'_, '_, '_> {
         Text::new(raw, raw.contains('\\')).decode_into(&mut self.scratch.name);
         Ok(())
     }
-}
-
-/// Whether a target is an address that means the same on every server, such as a mail address,
-/// a URL or an account's number, and no identifier of one server's own. Linear in the target.
-#[must_use]
-pub fn is_address_anywhere(target: &str) -> bool {
-    is_address(target, &mut String::new())
-}
-
-fn is_address(target: &str, folded: &mut String) -> bool {
-    if address::is_destination_shaped(target) {
-        return true;
-    }
-    text::fold(target, folded);
-    let whole = folded.trim();
-    let mut found = is_account(whole);
-    address::tokens(whole, &mut |token| {
-        let anywhere = match token.kind {
-            TokenKind::Email
-            | TokenKind::Url
-            | TokenKind::Host
-            | TokenKind::Ip
-            | TokenKind::Phone
-            | TokenKind::Account => true,
-            // Names that mean something on one server only.
-            TokenKind::Handle
-            | TokenKind::Channel
-            | TokenKind::Repo
-            | TokenKind::Id
-            | TokenKind::Path
-            | TokenKind::Directory => false,
-        };
-        found |= anywhere && token.text.len() == whole.len();
-    });
-    found && !is_date(whole)
-}
-
-/// Whether a value has the form of an account's number: two letters, two digits, then letters
-/// and digits, as an IBAN has, whether or not its check digits are right.
-fn is_account(value: &str) -> bool {
-    let mut compact = value.bytes().filter(|byte| *byte != b' ');
-    let mut begins = |wanted: fn(&u8) -> bool, many: usize| {
-        (0..many).all(|_| compact.next().is_some_and(|byte| wanted(&byte)))
-    };
-    begins(u8::is_ascii_alphabetic, 2)
-        && begins(u8::is_ascii_digit, 2)
-        && begins(u8::is_ascii_alphanumeric, 8)
-        && compact.all(|byte| byte.is_ascii_alphanumeric())
-        && value.bytes().filter(u8::is_ascii_digit).count() * 2 > value.len()
 }
