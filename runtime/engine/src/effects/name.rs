@@ -119,10 +119,14 @@ impl<'a> Words<'a> {
         self.verb().is_some_and(|verb| verb.says.asks())
     }
 
-    /// Whether the name ends with a method of HTTP that hands something over: `http_post`.
+    /// Whether the verb hands over what it is given: a method of HTTP at the end of the name
+    /// (`http_post`), or one that types into something (`fill_form`).
     pub fn requests(&self) -> bool {
         let verb = self.verb();
-        verb.is_some_and(|verb| verb.says.has_body() && verb.words.end == self.count)
+        verb.is_some_and(|verb| {
+            let types = !verb.says.alters();
+            verb.says.has_body() && (types || verb.words.end == self.count)
+        })
     }
 
     /// Whether the verb operates something.

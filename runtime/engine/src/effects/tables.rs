@@ -71,7 +71,7 @@ impl Says {
         self.0 >> (Self::FIRST_KIND + 4) & 1 == 1
     }
 
-    /// Whether it is a method of HTTP that hands something over.
+    /// Whether it is a method of HTTP that hands something over, or types something in.
     pub const fn has_body(self) -> bool {
         self.0 >> (Self::FIRST_KIND + 5) & 1 == 1
     }
