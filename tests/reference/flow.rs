@@ -19,6 +19,10 @@ pub struct Flow<'a> {
     pub sinks: &'a [Path],
     /// The contract's sink gate looks at where it goes.
     pub gated: bool,
+    /// It has no objection.
+    pub vouched: bool,
+    /// The contract is the user's.
+    pub by_user: bool,
     /// Something untrusted was read before.
     pub read_untrusted: bool,
     /// Whether the user's words name one of these effects.
@@ -104,21 +108,24 @@ impl Flow<'_> {
         let fetch_only = others == [Effect::Fetch];
 
         let texts = self.texts(arguments);
+        // Beside an argument that says where the call goes, an address may be what it says.
+        let says_where = |text: &Text| text.kind != Kind::Key && self.is_target(text);
+        let beside = texts.iter().any(says_where);
         let mut named_targets = 0;
         let mut bad: Vec<(Bad, String, String)> = Vec::new();
         let mut look = |target: &str, text: &Text| {
             named_targets += 1;
-            if let Some(how) = self.bad(target, text, hard, fetch_only) {
+            if let Some(how) = self.bad(target, text, beside, hard, fetch_only) {
                 bad.push((how, text.top.clone(), target.to_owned()));
             }
         };
         let declared = texts.iter().any(|text| text.in_sink);
         for text in &texts {
-            let by_name = text.kind != Kind::Key && self.is_target(text);
+            let by_name = says_where(text);
             let address = (outward || by_name) && shared::is_destination_shaped(&text.text);
             let named = by_name && !shared::is_date(&text.text);
-            let by_gate = self.gated && (text.in_sink || !declared);
-            let looked_at = text.text.is_empty() || (by_gate && by_name);
+            let by_gate = self.gated && (text.in_sink || !declared || self.by_user || address);
+            let looked_at = text.text.is_empty() || by_gate;
             if !looked_at && (address || named) {
                 for target in shared::destinations(&text.text) {
                     look(&target, text);
@@ -130,7 +137,7 @@ impl Flow<'_> {
                 let names = !self.is_content(text) && !text.text.is_empty();
                 if names && !shared::is_date(&text.text) {
                     named_targets += 1;
-                    if let Some(how) = self.bad(&text.text, text, hard, fetch_only) {
+                    if let Some(how) = self.bad(&text.text, text, beside, hard, fetch_only) {
                         // Nobody vouches for what something is done to but by the call.
                         let how = if how == Bad::Target { Bad::Other } else { how };
                         bad.push((how, text.top.clone(), text.text.clone()));
@@ -138,7 +145,7 @@ impl Flow<'_> {
                 }
             }
         }
-        let vouched = self.gated || (named_targets > 0 && bad.is_empty());
+        let vouched = self.vouched || (named_targets > 0 && bad.is_empty());
         let tainted = bad.iter().any(|(how, ..)| *how == Bad::Tainted);
         if self.read_untrusted && !tainted {
             for text in &texts {
@@ -180,7 +187,14 @@ impl Flow<'_> {
     }
 
     /// How bad a target is; `None`: somebody vouches for it, or it does not matter.
-    fn bad(&self, target: &str, text: &Text, hard: bool, fetch_only: bool) -> Option<Bad> {
+    fn bad(
+        &self,
+        target: &str,
+        text: &Text,
+        beside: bool,
+        hard: bool,
+        fetch_only: bool,
+    ) -> Option<Bad> {
         let own = self.defaults.me.iter().any(|form| is_listed(form, target));
         let host = shared::host(target);
         let typed = self.seen.is_typed(target)
@@ -192,7 +206,8 @@ impl Flow<'_> {
             Some(Label::Trusted) => None,
             _ if !self.read_untrusted => hard.then_some(Bad::Other),
             Some(Label::Untrusted)
-                if (self.effects.is_some() || self.is_target(text))
+                if ((self.effects.is_some() && !beside)
+                    || (text.kind != Kind::Key && self.is_target(text)))
                     && !fetch_only
                     && shared::is_anywhere(target) =>
             {

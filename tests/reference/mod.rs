@@ -21,8 +21,8 @@ pub mod sinks;
 pub mod text;
 
 use bouncer_compiler::policy::{
-    Contract, Layer, Outputs, Path, Policy, Pos, Provenance, Quantifier, Rule, RuleSet, Scalar, Segment,
-    Subject,
+    Contract, Layer, Outputs, Path, Policy, Pos, Provenance, Quantifier, Rule, RuleSet, Scalar,
+    Segment, Subject,
 };
 use bouncer_engine::gate::Attempt;
 use bouncer_engine::provenance::{Echo, Read};
@@ -523,7 +523,11 @@ impl Reference {
         let paths: Vec<Vec<String>> = contract.sinks.iter().map(|s| keys(&s.path)).collect();
         let here: Vec<Vec<String>> = paths
             .iter()
-            .filter(|path| properties.keys().any(|name| path.first().is_some_and(|first| same(name, first))))
+            .filter(|path| {
+                properties
+                    .keys()
+                    .any(|name| path.first().is_some_and(|first| same(name, first)))
+            })
             .cloned()
             .collect();
         let apart = |a: &[String], b: &[String]| a.iter().zip(b).any(|(a, b)| !same(a, b));
@@ -738,7 +742,9 @@ impl Reference {
             .map(|found| &found.contract);
         let named = written.is_some_and(|contract| !contract.effects.is_empty());
         let heuristics = self.policy.heuristics.as_ref();
-        if written.is_some_and(|contract| contract.decides) || !(named || heuristics.is_some()) {
+        let decided = written.is_some_and(|contract| contract.decides);
+        let asks = written.is_some_and(|contract| contract.exfiltrating || contract.confirm);
+        if (decided && !(self.read.untrusted && asks)) || !(named || heuristics.is_some()) {
             return None;
         }
         let bare;
@@ -773,6 +779,8 @@ impl Reference {
             effects,
             sinks: &sinks,
             gated: gated.is_some(),
+            vouched: gated.is_some() && self.sink_gate(found?, call, arguments).is_none(),
+            by_user: decided,
             read_untrusted: self.read.untrusted,
             named: &|effects| self.named(effects),
             seen: &self.seen,

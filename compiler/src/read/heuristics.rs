@@ -41,14 +41,16 @@ pub(crate) fn read(cx: &mut Cx<'_>, root: &Node) -> Heuristics {
             .and_then(|node| cx.count(node, "`max_calls`", 0, u64::from(u32::MAX)))
             .and_then(|count| u32::try_from(count).ok());
     }
-    let known = ["common", "run", "grant", "pay", "destroy", "publish"];
+    let known = ["common", "any", "run", "grant", "pay", "destroy", "publish"];
     if let Some(asked) = fields
         .get("asked")
         .and_then(|node| cx.fields(node, "`asked`", &known))
     {
         out.asked.common = words(cx, asked.get("common"), "`common`");
+        let any = words(cx, asked.get("any"), "`any`");
         for (effect, patterns) in &mut out.asked.effects {
             *patterns = words(cx, asked.get(effect.name()), &format!("`{effect}`"));
+            patterns.extend(any.iter().cloned());
         }
     }
     if let Some(labels) = fields

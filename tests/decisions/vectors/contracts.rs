@@ -485,12 +485,12 @@ const DECISIONS: &str = "
     5  does not compile: B0205 a number that does not fit
     6  does not compile: B0303 an empty path prefix
     4  does not compile: B0304 a regular expression that does not compile
-   72  laxer: a guess says less of tools that only read or fetch, and before anything was read
+   74  laxer: a guess says less of tools that only read or fetch, and before anything was read
     2  laxer: lists are judged per element by constraints
- 1899  same
+ 1894  same
    11  same verdict: `null` and `true` are asked about, not `None` and `True`
     2  same verdict: a derived sink without a leaf makes every argument a sink
-   65  same verdict: a tool without a sink gate is judged by what it does and by what was read
+   67  same verdict: a tool without a sink gate is judged by what it does and by what was read
     3  same verdict: a verb inside another word is no verb
     7  same verdict: destination-shaped arguments are sinks, declared or not
     1  same verdict: keys that differ in case are one to some readers
@@ -499,6 +499,7 @@ const DECISIONS: &str = "
    12  same verdict: object keys are destinations
     1  same verdict: objects are no values for a constraint
     3  same verdict: trusted destinations are compared byte for byte
+    3  same verdict: what a call does is judged beside its contract
     6  stricter: `.` as a prefix means below here
     2  stricter: a constraint sees `null` and `true`, not `None` and `True`
     9  stricter: a declared sink without a leaf makes every argument a sink
@@ -507,17 +508,17 @@ const DECISIONS: &str = "
     1  stricter: a path may not climb beyond its prefix
   111  stricter: a tool without a sink gate is judged by what it does and by what was read
   112  stricter: an exfiltrating call without a destination asks
-   61  stricter: destination-shaped arguments are sinks, declared or not
+   59  stricter: destination-shaped arguments are sinks, declared or not
    14  stricter: every stage is judged, not only the first that objects
     2  stricter: keys that differ in case are one to some readers
     1  stricter: lists are judged per element by constraints
    19  stricter: object keys are destinations
     3  stricter: objects are no values for a constraint
     1  stricter: packs and heuristics set budgets of their own
-   18  stricter: taint is seen through disguises, and numbers are found by their digits
+   16  stricter: taint is seen through disguises, and numbers are found by their digits
    38  stricter: trusted destinations are compared byte for byte
     5  stricter: undeclared recipients are searched for what was read
-   47  stricter: what a call does is judged beside its contract
+   49  stricter: what a call does is judged beside its contract
 ";
 
 const ROUTES: &str = "

@@ -35,7 +35,10 @@ pub(super) fn of_other_server(
         declared += 1;
         let path = names(tables, sink.steps.start.get(), sink.steps.length.get())?;
         let Some(first) = path.first() else { continue };
-        if !properties.keys().any(|name| name.eq_ignore_ascii_case(first)) {
+        if !properties
+            .keys()
+            .any(|name| name.eq_ignore_ascii_case(first))
+        {
             continue;
         }
         // What lies within a sink, or around it, is the same place.

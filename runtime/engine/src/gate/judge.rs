@@ -135,7 +135,8 @@ pub(super) fn judge<'a>(
     let (limits, json) = (&conversation.limits, &mut scratch.json);
     let derived = subject.derived_sinks();
     // What the call does takes long to tell, so only where somebody asks.
-    let by_effect = subject.by_effect();
+    let session = &conversation.session;
+    let by_effect = subject.by_effect(session.read.untrusted.is_some());
     let effects_wanted = by_effect || asks_of_session(tables, asked)?;
     let listing = match &sinks {
         Some(sinks) => Listing::Leaves(Some(sinks)),
@@ -149,7 +150,6 @@ pub(super) fn judge<'a>(
         Err(malformed) => return Ok(Judged::malformed(malformed)),
     };
     let counted = subject.count(own, conversation.together.as_mut(), key);
-    let session = &conversation.session;
     let effects = match effects_wanted {
         true => subject.effects(&TopArguments::of(arguments, walk)),
         false => None,
@@ -169,6 +169,7 @@ pub(super) fn judge<'a>(
     strictest.offer(constraint(constraints, eval)?);
     let by_rule = subject.rule(&mut eval.raised, &mut scratch.rows)?;
     strictest.offer(by_rule);
+    let mut vouched = false;
     if let Some(sinks) = sinks {
         let gate = subject.sink_gate(sinks, arguments, &conversation.approvals, provenance)?;
         let verdict = gate.judge(
@@ -177,6 +178,7 @@ pub(super) fn judge<'a>(
             lookups,
             &mut culprits.current,
         )?;
+        vouched = verdict == SinkVerdict::Trusted;
         strictest.offer(subject.sent(verdict));
     }
     strictest.offer(subject.confirm());
@@ -192,6 +194,7 @@ pub(super) fn judge<'a>(
     if !decided && by_effect && strictest.is_below(Verdict::Deny) {
         let flow = subject.flow(
             effects,
+            vouched,
             session,
             arguments,
             &conversation.approvals,
@@ -356,9 +359,12 @@ impl<'s, 'a> Subject<'s, 'a> {
     }
 
     /// Whether the defaults for effects have a say: guesses are on, or a contract names
-    /// effects, and the user's contract does not decide about calls of the tool.
-    fn by_effect(&self) -> bool {
-        !self.says(CONTRACT_DECIDES)
+    /// effects. Where the user's contract decides about calls of the tool they are silent, but
+    /// for one that says where calls go or has each asked about: after untrusted text, what
+    /// a call carries and whether anybody asked for it are questions of their own.
+    fn by_effect(&self, tainted: bool) -> bool {
+        let asks = self.says(CONTRACT_EXFILTRATING | CONTRACT_CONFIRM);
+        (!self.says(CONTRACT_DECIDES) || (tainted && asks))
             && self.tool_effects().is_some_and(|effects| {
                 effects.are_told() && !effects.is_reading(self.this.call.tool)
             })
@@ -571,6 +577,7 @@ impl<'s, 'a> Subject<'s, 'a> {
     fn flow<'f>(
         &'f self,
         effects: Option<Effects>,
+        vouched: bool,
         session: &'f Session,
         arguments: &'f str,
         approvals: &'f Approvals,
@@ -589,7 +596,9 @@ impl<'s, 'a> Subject<'s, 'a> {
                 NONE => None,
                 index => Some(at(self.tables.literal_sets, index)?),
             },
-            vouched: self.is_gated(),
+            gated: self.is_gated(),
+            vouched,
+            by_user: self.says(CONTRACT_DECIDES),
             approvals,
             provenance,
             server: call.server,

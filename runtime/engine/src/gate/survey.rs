@@ -180,8 +180,9 @@ fn may(
     let derived = tool.and_then(|tool| tool.derived.as_ref());
     // After untrusted text anything may be asked about that is more than reading, and what
     // goes to an address that stands there denied.
-    let decides = contract.is_some_and(|c| c.flags.get() & CONTRACT_DECIDES != 0);
-    let by_effect = !decides && !is_reading && !by_rule;
+    let says = |flag| contract.is_some_and(|c| c.flags.get() & flag != 0);
+    let decided = says(CONTRACT_DECIDES) && !says(CONTRACT_EXFILTRATING) && !says(CONTRACT_CONFIRM);
+    let by_effect = !decided && !is_reading && !by_rule;
     let (sends, confirms, limited, never) = match contract {
         Some(contract) => {
             let flags = contract.flags.get();

@@ -49,9 +49,7 @@ pub(crate) fn is_address(target: &str, folded: &mut String) -> bool {
 /// Linear in the value, and at once for a long one.
 #[must_use]
 pub fn is_address_alone(value: &str) -> bool {
-    value.len() <= MAX_FIELD
-        && !value.contains(char::is_whitespace)
-        && is_address_anywhere(value)
+    value.len() <= MAX_FIELD && !value.contains(char::is_whitespace) && is_address_anywhere(value)
 }
 
 /// Whether a value has the form of an account's number: two letters, two digits, then letters

@@ -34,9 +34,9 @@ mod typed;
 #[cfg(feature = "yaml")]
 mod yaml;
 
+pub(crate) use anywhere::is_address;
 pub use anywhere::{is_address_alone, is_address_anywhere};
 pub use echo::Echo;
-pub(crate) use anywhere::is_address;
 pub use labels::{FieldRule, LabelStep, OutputLabels};
 pub use typed::{MOST_TYPED, Typed, is_date};
 

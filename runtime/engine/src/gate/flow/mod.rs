@@ -109,8 +109,12 @@ pub(super) struct Flow<'f, 'p> {
     pub heuristics: Option<&'f Heuristics>,
     /// The account's own addresses.
     pub me: Option<&'p LiteralSet>,
-    /// The contract's sink gate has looked at where it goes, and vouches for it.
+    /// The contract's sink gate has looked at where it goes.
+    pub gated: bool,
+    /// It vouches for where it goes.
     pub vouched: bool,
+    /// The contract is the user's, who has decided which arguments say where it goes.
+    pub by_user: bool,
     pub approvals: &'f Approvals,
     pub provenance: &'f Provenance,
     pub server: Option<&'f str>,
@@ -169,13 +173,14 @@ impl<'p> Flow<'_, 'p> {
             hard: asked.intersects(Effects::HARD),
             fetch_only: effects.without(INWARD) == Effects::one(Effect::Fetch),
             tainted,
+            named: false,
             targets: 0,
             found: None,
             objections: 0,
         };
         pass.targets(leaves)?;
         // Where no argument says where it goes, all that name something do.
-        if pass.targets == 0 && pass.hard && !self.vouched {
+        if pass.targets == 0 && pass.hard && !self.gated {
             pass.names(leaves)?;
         }
         let vouched = self.vouched || (pass.targets > 0 && pass.found.is_none());
@@ -188,7 +193,7 @@ impl<'p> Flow<'_, 'p> {
         let (targets, objections) = (pass.targets, pass.objections);
         let mut found = pass.found;
         let hard_or_sent = asked.intersects(Effects::HARD.with(Effect::Send));
-        let nothing_named = targets == 0 && !self.vouched && hard_or_sent;
+        let nothing_named = targets == 0 && !self.gated && hard_or_sent;
         if nothing_named && found.is_none() {
             found = Some(match asked.intersects(Effects::HARD) {
                 true => Objection::Unvouched,
@@ -241,6 +246,8 @@ struct Pass<'s, 'f, 'p> {
     fetch_only: bool,
     /// Untrusted text was read before.
     tainted: bool,
+    /// An argument says by its name where the call goes.
+    named: bool,
     /// Targets that were looked at.
     targets: u32,
     found: Option<Objection>,
@@ -256,15 +263,19 @@ impl Pass<'_, '_, '_> {
         let in_sink = |leaf: &Leaf| leaf.sink != NO_SINK;
         let declared = leaves.iter().any(in_sink);
         for leaf in leaves {
+            self.named |= self.is_named(leaf)?;
+        }
+        for leaf in leaves {
             if !self.read(leaf)? {
                 continue;
             }
             let value = std::mem::take(&mut self.scratch.decoded);
-            let role = self.role(leaf)?;
-            let by_name = role == Role::Target && !matches!(leaf.kind, LeafKind::Key { .. });
+            let by_name = self.is_named(leaf)?;
             let address = (self.outward || by_name) && address::is_destination_shaped(&value);
-            let gated = self.flow.vouched && (in_sink(leaf) || !declared);
-            let judged = if value.is_empty() || (gated && by_name) {
+            // It also looks at whatever else is an address as a whole.
+            let gated =
+                self.flow.gated && (in_sink(leaf) || !declared || self.flow.by_user || address);
+            let judged = if value.is_empty() || gated {
                 Ok(())
             } else if address || (by_name && !is_date(&value)) {
                 self.destinations(&value, leaf)
@@ -275,6 +286,12 @@ impl Pass<'_, '_, '_> {
             judged?;
         }
         Ok(())
+    }
+
+    /// Whether a leaf says, by the name of its argument, where something goes.
+    fn is_named(&mut self, leaf: &Leaf) -> Result<bool, Corrupt> {
+        let is_key = matches!(leaf.kind, LeafKind::Key { .. });
+        Ok(!is_key && self.role(leaf)? == Role::Target)
     }
 
     /// Looks at all arguments that name something, whatever they are called.
@@ -322,9 +339,10 @@ impl Pass<'_, '_, '_> {
             return Ok(());
         }
         let objection = match trust {
-            // What a tool does of which nothing could be told may be to read.
+            // What a tool does of which nothing could be told may be to read, and beside an
+            // argument that says where the call goes an address may be what it says.
             Trust::Tainted
-                if (self.flow.effects.is_some() || self.role(leaf)? == Role::Target)
+                if (self.is_named(leaf)? || (self.flow.effects.is_some() && !self.named))
                     && !self.fetch_only
                     && is_address(target, &mut self.scratch.folded) =>
             {
