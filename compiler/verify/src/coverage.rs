@@ -200,6 +200,22 @@ impl Cover<'_> {
                 }
             })
             .collect();
+        if speaks_for_another(tool, contract) {
+            out.push(Finding {
+                code: Code::UNDECLARED_DESTINATION,
+                kind: Kind::Coverage,
+                severity: Severity::Note,
+                message: format!(
+                    "the pack's contract for {} is about another server's tool of that name: this one's schema shows {}, and calls are judged by that",
+                    quote(&tool.full),
+                    names.join(", ")
+                ),
+                places: place(Some(contract.at), ""),
+                help: Some("nothing to do, unless you want to say more: then write a contract of your own for it".to_owned()),
+                example: None,
+            });
+            return;
+        }
         let (verb, them) = if let [_] = names.as_slice() {
             ("looks", "a destination")
         } else {
@@ -560,4 +576,20 @@ fn place(at: Option<Pos>, label: &str) -> Vec<Place> {
 
 fn plain(text: &str) -> String {
     bouncer_compiler::diagnostic::plain(text)
+}
+
+/// Whether a pack's contract has sinks that the tool's schema does not have. The tool has
+/// others, so that the gate takes it for another server's.
+fn speaks_for_another(tool: &Tool<'_>, contract: &Contract) -> bool {
+    let schema = tool.definition.input_schema();
+    let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
+    let has = |path: &Path| match path.0.first() {
+        Some(Segment::Key(key)) => {
+            properties.is_some_and(|all| all.keys().any(|name| name.eq_ignore_ascii_case(key)))
+        }
+        _ => false,
+    };
+    contract.layer == Layer::Pack
+        && contract.exfiltrating
+        && contract.sinks.iter().any(|sink| !has(&sink.path))
 }

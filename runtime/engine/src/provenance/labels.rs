@@ -238,7 +238,9 @@ impl<'l> Cursor<'l> {
     }
 
     fn unless_address(&self, label: Label, value: &str) -> Label {
-        let unsaid = self.by_name.is_some() && self.floor != Label::Untrusted;
+        // What stands within free text is part of it.
+        let free = self.names.last().is_some_and(|name| name.untrusted);
+        let unsaid = self.by_name.is_some() && self.floor != Label::Untrusted && !free;
         match label {
             Label::Untrusted if unsaid && is_address_alone(value) => Label::Observed,
             _ => label,

@@ -164,11 +164,14 @@ fn field_names_lower_only_what_nothing_else_labels() {
         "from": [ATTACKER],
         "body": {"from": "b@body.example"},
         "x": "c@body.example",
+        "y": "see d@body.example",
     });
     let provenance = structured(&labels, content.clone());
     assert_eq!(ask(&provenance, ATTACKER), "o");
     assert_eq!(ask(&provenance, "b@body.example"), "u");
-    assert_eq!(ask(&provenance, "c@body.example"), "u");
+    // An address that is a field of its own, and one within a text.
+    assert_eq!(ask(&provenance, "c@body.example"), "o");
+    assert_eq!(ask(&provenance, "d@body.example"), "u");
     labels.fields.push(rule(&["other"], Label::Untrusted));
     assert_eq!(ask(&structured(&labels, content), ATTACKER), "u");
 }
