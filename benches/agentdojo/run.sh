@@ -34,7 +34,8 @@ if [ -n "${AGENTDYN:-}" ]; then
     mkdir -p "$work/agentdyn"
     "$python" "$here/agentdyn.py" "$AGENTDYN" "$work/agentdyn/traces"
     "$python" "$here/score.py" "$work/agentdyn/traces" --bouncer "$bouncer" \
-        --only defaults --only defaults_words --expected "$here/expected-agentdyn.json" "$@" || failed=1
+        --policies "$AGENTDYN/policies" --only defaults --only defaults_words --only policies \
+        --only policies_words --expected "$here/expected-agentdyn.json" "$@" || failed=1
 else
     printf '\nAgentDyn is not scored: AGENTDYN names no folder with it.\n'
 fi
