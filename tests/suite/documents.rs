@@ -169,6 +169,8 @@ fn what_compile_prints_is_what_the_documents_show() {
             .lines()
             .find(|line| line.starts_with("compiled "))
             .unwrap();
-        assert!(page.contains(line), "{line}");
+        // Size and digest change with every word of a pack.
+        let (line, _) = line.split_once(" (").unwrap();
+        assert!(page.contains(&format!("{line} (")), "{line}");
     }
 }
