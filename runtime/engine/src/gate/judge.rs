@@ -138,11 +138,15 @@ pub(super) fn judge<'a>(
     let session = &conversation.session;
     let by_effect = subject.by_effect(session.read.untrusted.is_some());
     let effects_wanted = by_effect || asks_of_session(tables, asked)?;
-    let listing = match &sinks {
-        Some(sinks) => Listing::Leaves(Some(sinks)),
-        None if by_effect => Listing::Leaves(derived.as_ref()),
-        None if effects_wanted && subject.needs_arguments() => Listing::Leaves(None),
-        None => Listing::Nothing,
+    let tops = effects_wanted && subject.needs_arguments();
+    let listing = match (sinks.as_ref(), derived.as_ref()) {
+        (Some(sinks), _) => Listing::Leaves {
+            sinks: Some(sinks),
+            tops,
+        },
+        (None, sinks) if by_effect => Listing::Leaves { sinks, tops },
+        (None, _) if tops => Listing::Leaves { sinks: None, tops },
+        (None, _) => Listing::Nothing,
     };
     let read = subject.read(limits, json, walk, listing, &mut evaluator)?;
     let arguments = match read {

@@ -26,6 +26,7 @@ mod policy;
 mod raised;
 mod reason;
 mod record;
+mod remembered;
 mod rows;
 mod scratch;
 mod session;

@@ -111,8 +111,13 @@ impl From<Corrupt> for WalkError {
 pub(super) enum Listing<'w> {
     /// Nothing.
     Nothing,
-    /// All leaves, with the sinks that they lie in.
-    Leaves(Option<&'w SinkPaths<'w>>),
+    /// All leaves.
+    Leaves {
+        /// The sinks that they may lie in.
+        sinks: Option<&'w SinkPaths<'w>>,
+        /// The arguments at the top level as well.
+        tops: bool,
+    },
 }
 
 /// Walks the arguments, and returns them as text.
@@ -205,7 +210,7 @@ struct Place {
 
 impl<'a> Walk<'_, '_, 'a> {
     const fn lists(&self) -> bool {
-        matches!(self.listing, Listing::Leaves(_))
+        matches!(self.listing, Listing::Leaves { .. })
     }
 
     /// Start and end of a text within the arguments.
@@ -450,7 +455,7 @@ impl<'a> Walk<'_, '_, 'a> {
     /// Notes an argument at the top level.
     fn note_top(&mut self, step: Step, text: Option<Text<'a>>) {
         if let Step::Key(start, end, escaped) = step
-            && self.lists()
+            && matches!(self.listing, Listing::Leaves { tops: true, .. })
             && self.scratch.frames.len() == 1
             && let Some(name) = raw_text(self.arguments, start, end)
         {
@@ -480,7 +485,7 @@ impl<'a> Walk<'_, '_, 'a> {
             Step::Key(start, end, _) => (start, end),
             Step::Root | Step::Index(_) => frame.name,
         };
-        let Listing::Leaves(sinks) = self.listing else {
+        let Listing::Leaves { sinks, .. } = self.listing else {
             return Ok(Place {
                 sink: NO_SINK,
                 top: (0, 0),

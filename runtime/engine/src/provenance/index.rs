@@ -208,6 +208,11 @@ impl Index {
         }
     }
 
+    /// Whether no token is kept.
+    pub(super) fn is_empty(&self) -> bool {
+        self.generations.is_empty()
+    }
+
     /// Keeps a token, unless it is kept already with this label.
     pub(super) fn add(&mut self, token: &str, shape: Shape, label: Label, mark: &Mark) {
         let token = token.as_bytes();

@@ -513,6 +513,12 @@ impl Provenance {
         self.dropped = self.dropped.saturating_add(count);
     }
 
+    /// Whether anything was read that is not trusted, or may have been.
+    #[must_use]
+    pub fn any_read(&self) -> bool {
+        self.dropped > 0 || !self.tokens.is_empty() || self.text_bytes() > 0
+    }
+
     fn text_bytes(&self) -> usize {
         self.observed.bytes() + self.untrusted.bytes()
     }

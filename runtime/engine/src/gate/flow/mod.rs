@@ -498,11 +498,11 @@ impl Pass<'_, '_, '_> {
         let heuristics = self.flow.heuristics;
         let FlowScratch { name, roles, .. } = &mut *self.scratch;
         if !raw.contains('\\') {
-            return Ok(roles.of(raw, heuristics));
+            return Ok(roles.of(raw, |name| Role::of(name, heuristics)));
         }
         name.clear();
         Text::new(raw, true).decode_into(name);
-        Ok(roles.of(name, heuristics))
+        Ok(roles.of(name, |name| Role::of(name, heuristics)))
     }
 
     /// Writes the name of the argument that a leaf stands in.

@@ -12,6 +12,7 @@ use super::approvals::Approvals;
 use super::culprit::Culprit;
 use super::eval::fold_ascii;
 use super::leaf::{Leaf, LeafKind, NO_SINK, raw_text};
+use super::remembered::Remembered;
 use crate::provenance::{self, Provenance};
 use bouncer_plan::Verdict;
 use bouncer_plan::format::{LiteralKind, LiteralSet};
@@ -19,14 +20,10 @@ use bouncer_plan::{Corrupt, Tables, literals};
 use bouncer_reader::address::{self, ArgumentRole};
 use bouncer_reader::json::Text;
 use bouncer_reader::text;
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 /// How many destinations inside one longer text are looked up.
 const MAX_SEARCHED: u32 = 10_000;
-
-/// So many names are remembered.
-const MOST_ROLES: usize = 10_000;
 
 /// Working memory of the sink gate.
 #[derive(Debug)]
@@ -41,8 +38,8 @@ pub(super) struct SinkScratch {
     approval: String,
     /// A text that is searched, in canonical form.
     searched: String,
-    /// What arguments of a name are: telling it takes long, so each name is looked at once.
-    roles: HashMap<Box<str>, ArgumentRole>,
+    /// What arguments of a name are.
+    roles: Remembered<ArgumentRole>,
 }
 
 impl Default for SinkScratch {
@@ -53,7 +50,7 @@ impl Default for SinkScratch {
             param: String::with_capacity(256),
             approval: String::with_capacity(256),
             searched: String::with_capacity(1024),
-            roles: HashMap::new(),
+            roles: Remembered::default(),
         }
     }
 }
@@ -189,7 +186,7 @@ struct Pass<'s, 'g, 'p> {
     param: &'s mut String,
     approval: &'s mut String,
     searched: &'s mut String,
-    roles: &'s mut HashMap<Box<str>, ArgumentRole>,
+    roles: &'s mut Remembered<ArgumentRole>,
     lookups: &'s mut provenance::Scratch,
     culprit: &'s mut Culprit,
 }
@@ -234,20 +231,20 @@ impl Pass<'_, '_, '_> {
     /// recipients by its argument's name or by its form.
     fn inside(&mut self, text: &str, leaf: &Leaf) -> Result<Option<SinkVerdict>, Corrupt> {
         let gate = self.gate;
+        // Only what was read counts.
+        if !gate.provenance.any_read() {
+            return Ok(None);
+        }
         let name = raw_text(gate.arguments, leaf.name.0, leaf.name.1).ok_or(Corrupt)?;
-        let escaped = name.contains('\\');
-        self.param.clear();
-        Text::new(name, escaped).decode_into(self.param);
-        let role = match self.roles.get(self.param.as_str()) {
-            Some(role) => *role,
-            None => {
-                let role = address::argument_role(self.param);
-                if self.roles.len() < MOST_ROLES {
-                    self.roles.insert(self.param.as_str().into(), role);
-                }
-                role
+        let name = match name.contains('\\') {
+            true => {
+                self.param.clear();
+                Text::new(name, true).decode_into(self.param);
+                self.param.as_str()
             }
+            false => name,
         };
+        let role = self.roles.of(name, address::argument_role);
         if !matches!(leaf.kind, LeafKind::String { .. } | LeafKind::Key { .. })
             || !address::may_name_recipients(role, text)
         {
