@@ -10,14 +10,15 @@ use super::{Example, ListedTool};
 use bouncer_compiler::CompileError;
 use bouncer_compiler::build::Threads;
 use bouncer_compiler::lower::Step;
-use bouncer_compiler::policy::{Policy, Pos};
+use bouncer_compiler::policy::{Path, Policy, Pos, Segment, TrustedForm};
 use bouncer_engine::gate::{Attempt, Call, Conversation, Gate};
 use bouncer_engine::tools::ToolDefinition;
-use bouncer_plan::Plan;
 use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
-use serde_json::{Map, Value as Json};
+use bouncer_plan::{Effects, Plan};
+use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, HashSet};
+use std::rc::Rc;
 use std::time::Duration;
 
 /// More earlier attempts than this are not played.
@@ -30,6 +31,8 @@ pub(super) struct Judged {
     pub stage: Stage,
     pub rule: Option<u32>,
     pub at: Option<Pos>,
+    /// Something untrusted, and something private, was read before.
+    pub read: (bool, bool),
 }
 
 /// A compiled policy with its tools pinned, and one without any.
@@ -43,15 +46,17 @@ pub(super) struct Judge<'p> {
 
 /// A gate and a conversation that is used as long as it may be.
 struct Table {
-    gate: Gate,
+    gate: Rc<Gate>,
     conversation: Option<Conversation>,
     called: HashSet<String>,
+    secrets: Vec<Secret>,
 }
 
 impl Table {
-    fn new(plan: Plan) -> Self {
+    fn new(gate: Gate, policy: &Policy, tools: &[ListedTool]) -> Self {
         Self {
-            gate: Gate::new(plan),
+            secrets: secrets(&gate, policy, tools),
+            gate: Rc::new(gate),
             conversation: None,
             called: HashSet::new(),
         }
@@ -59,11 +64,25 @@ impl Table {
 }
 
 /// A call in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Written {
     pub arguments: String,
     pub untrusted: Vec<String>,
+    /// What was read that is private.
+    pub private: Vec<String>,
+    /// What the user typed.
+    pub typed: Vec<String>,
     pub earlier: u64,
+}
+
+impl Written {
+    /// Whether it has to be the first call of a conversation of its own.
+    const fn has_history(&self) -> bool {
+        !self.untrusted.is_empty()
+            || !self.private.is_empty()
+            || !self.typed.is_empty()
+            || self.earlier > 0
+    }
 }
 
 impl<'p> Judge<'p> {
@@ -78,7 +97,7 @@ impl<'p> Judge<'p> {
             }]
         };
         let plan = Plan::load(bytes).map_err(broken)?;
-        let mut pinned = Table::new(plan.clone());
+        let mut pinned = Gate::new(plan.clone());
         let mut servers: Vec<Option<&str>> = tools.iter().map(|(s, _)| s.as_deref()).collect();
         servers.sort_unstable();
         servers.dedup();
@@ -88,13 +107,13 @@ impl<'p> Judge<'p> {
                 .filter(|(of, _)| of.as_deref() == server)
                 .map(|(_, definition)| definition.clone())
                 .collect();
-            pinned.gate.pin(server, &definitions, None);
+            pinned.pin(server, &definitions, None);
         }
         Ok(Self {
             policy,
             tools,
-            pinned,
-            open: Table::new(plan),
+            pinned: Table::new(pinned, policy, tools),
+            open: Table::new(Gate::new(plan), policy, &[]),
             built,
         })
     }
@@ -106,7 +125,7 @@ impl<'p> Judge<'p> {
         } else {
             &mut self.open
         };
-        let fresh = !call.untrusted.is_empty() || call.earlier > 0;
+        let fresh = call.has_history();
         if fresh || !table.called.insert(tool.full.clone()) || table.called.len() > 4000 {
             table.conversation = None;
             table.called.clear();
@@ -116,9 +135,22 @@ impl<'p> Judge<'p> {
         let conversation = table
             .conversation
             .get_or_insert_with(|| gate.conversation());
+        // What is private may have to be read without anything that others wrote.
+        let clean = call.untrusted.is_empty();
+        for text in &call.private {
+            let secret = table.secrets.iter().find(|secret| secret.clean || !clean);
+            if let Some(secret) = secret.or(table.secrets.first()) {
+                secret.record(gate, conversation, text);
+            }
+        }
         for text in &call.untrusted {
             gate.record_untrusted(conversation, None, "untrusted", &Json::String(text.clone()));
         }
+        for text in &call.typed {
+            gate.record_user(conversation, text);
+        }
+        let before = conversation.session().read_before();
+        let read = (before.untrusted.is_some(), before.private.is_some());
         let arguments = call.arguments.as_bytes();
         let asked = Call::hypothetical(tool.server.as_deref(), &tool.tool, Some(arguments));
         for _ in 0..call.earlier {
@@ -138,6 +170,7 @@ impl<'p> Judge<'p> {
             stage: decision.stage(),
             rule: decision.rule(),
             at,
+            read,
         };
         if fresh {
             table.conversation = None;
@@ -165,10 +198,21 @@ impl<'p> Judge<'p> {
         meant: &mut dyn FnMut(&Tool, &Written) -> bool,
     ) -> Option<(Example, Judged)> {
         let written = self.write(facts, assignment)?;
-        for call in written {
-            let judged = self.judge(&assignment.tool, &call);
-            if expected(&judged) && meant(&assignment.tool, &call) {
-                return Some((example(&assignment.tool, &call, &judged), judged));
+        self.among(&assignment.tool, &written, expected, meant)
+    }
+
+    /// The same among some calls.
+    pub fn among(
+        &mut self,
+        tool: &Tool,
+        calls: &[Written],
+        expected: &dyn Fn(&Judged) -> bool,
+        meant: &mut dyn FnMut(&Tool, &Written) -> bool,
+    ) -> Option<(Example, Judged)> {
+        for call in calls {
+            let judged = self.judge(tool, call);
+            if expected(&judged) && meant(tool, call) {
+                return Some((example(tool, call, &judged), judged));
             }
         }
         None
@@ -180,18 +224,11 @@ impl<'p> Judge<'p> {
             return None;
         }
         let arguments = arguments(facts, assignment);
-        let mut untrusted: Vec<String> = Vec::new();
-        for leaf in assignment.own.values().flatten() {
-            if let (Seen::Untrusted, Value::Text(text)) = (leaf.seen, &leaf.value)
-                && !untrusted.contains(text)
-            {
-                untrusted.push(text.clone());
-            }
-        }
+        let before = self.before(assignment);
         let written = |arguments: String| Written {
             arguments,
-            untrusted: untrusted.clone(),
             earlier: assignment.calls.saturating_sub(1),
+            ..before.clone()
         };
         let mut calls = Vec::new();
         if let Some(schema) = self.schema(&assignment.tool)
@@ -201,6 +238,98 @@ impl<'p> Judge<'p> {
         }
         calls.push(written(arguments));
         Some(calls)
+    }
+
+    /// What an assignment says was before the call.
+    fn before(&self, assignment: &Assignment) -> Written {
+        let mut before = Written::default();
+        for leaf in assignment.own.values().flatten() {
+            let list = match leaf.seen {
+                Seen::Untrusted => &mut before.untrusted,
+                Seen::Private(_) => &mut before.private,
+                Seen::Typed => &mut before.typed,
+                Seen::Nowhere | Seen::Observed | Seen::Trusted => continue,
+            };
+            if let Value::Text(text) = &leaf.value
+                && !list.contains(text)
+            {
+                list.push(text.clone());
+            }
+        }
+        let state = &assignment.session;
+        // So short that no value holds it.
+        if state.untrusted && before.untrusted.is_empty() {
+            before.untrusted.push("hello".to_owned());
+        }
+        if state.private && before.private.is_empty() {
+            before.private.push("hello".to_owned());
+        }
+        if state.needs_words() {
+            let gate = &self.open.gate;
+            let words = asked(gate, state.effects.unwrap_or_default(), state.named);
+            match before.typed.as_mut_slice() {
+                [] => before.typed.extend(words.map(str::to_owned)),
+                typed => {
+                    for text in typed {
+                        *text = format!("{}: {text}", words.unwrap_or_default());
+                    }
+                }
+            }
+        }
+        before
+    }
+
+    /// The same calls where the defaults for effects may say something else: with a target that
+    /// an outsider named, or that the user typed.
+    pub fn variants(&self, calls: &[Written]) -> Vec<Written> {
+        let own = self.policy.effects.me.iter().find_map(|form| match form {
+            TrustedForm::Exact(own) => Some(own.as_str()),
+            TrustedForm::AtDomain(_) | TrustedForm::Below(_) => None,
+        });
+        let mut out = Vec::new();
+        for call in calls {
+            let with = |untrusted: &str, typed: &str, argument: &str| {
+                let mut other = call.clone();
+                for (list, text) in [(&mut other.untrusted, untrusted), (&mut other.typed, typed)] {
+                    if !text.is_empty() {
+                        list.push(text.to_owned());
+                    }
+                }
+                if let Some(inner) = call.arguments.strip_suffix('}')
+                    && !argument.is_empty()
+                {
+                    let comma = if inner.len() > 1 { "," } else { "" };
+                    other.arguments = format!("{inner}{comma}{argument}}}");
+                }
+                other
+            };
+            let texts = texts(&call.arguments);
+            let (bob, eve) = ("bob@corp.example", "eve@evil.example");
+            out.push(with("hello", "", ""));
+            for text in texts.iter().filter(|text| text.len() >= 6) {
+                out.push(with(text, "", ""));
+            }
+            if texts.is_empty() {
+                let to = |name: &str| format!("\"to\":\"{name}\"");
+                out.push(with(eve, "", &to(eve)));
+                out.push(with("", "", &to(eve)));
+                out.extend(own.map(|own| with("", "", &to(own))));
+                out.push(with("", bob, &to(bob)));
+            } else {
+                out.push(with("", &texts.join("\n"), ""));
+            }
+        }
+        out
+    }
+
+    /// The tools of the lock.
+    pub const fn tools(&self) -> &'p [ListedTool] {
+        self.tools
+    }
+
+    /// The compiled policy, with the listed tools, and without any.
+    pub fn gates(&self) -> [Rc<Gate>; 2] {
+        [&self.pinned, &self.open].map(|table| Rc::clone(&table.gate))
     }
 
     /// The compiled policy.
@@ -238,11 +367,125 @@ pub(super) fn example(tool: &Tool, call: &Written, judged: &Judged) -> Example {
         tool: tool.tool.clone(),
         arguments: call.arguments.clone(),
         untrusted: call.untrusted.clone(),
+        private: call.private.clone(),
+        typed: call.typed.clone(),
         earlier_calls: u32::try_from(call.earlier).unwrap_or(u32::MAX),
         verdict: judged.verdict,
         contract: judged.stage.name().to_owned(),
         decided_at: judged.at,
     }
+}
+
+/// A tool of which some output is private.
+struct Secret {
+    server: Option<String>,
+    tool: String,
+    path: Option<Path>,
+    /// Nothing that others wrote comes with it.
+    clean: bool,
+}
+
+impl Secret {
+    /// Reads something private.
+    fn record(&self, gate: &Gate, conversation: &mut Conversation, text: &str) {
+        let text = Json::String(text.to_owned());
+        let result = match &self.path {
+            None => json!({ "content": [{ "type": "text", "text": text }] }),
+            Some(path) => {
+                let steps = path.0.iter().rev();
+                let inner = steps.fold(text, |inner, step| match step {
+                    Segment::Key(key) => json!({ key: inner }),
+                    Segment::Index(_) | Segment::Each => json!([inner]),
+                });
+                json!({ "content": [], "structuredContent": inner })
+            }
+        };
+        gate.record(conversation, self.server.as_deref(), &self.tool, &result);
+    }
+}
+
+/// So many tools with private outputs are looked for.
+const MOST_SECRETS: usize = 8;
+
+/// Ways to read something private, as the gate takes it; clean ones first.
+fn secrets(gate: &Gate, policy: &Policy, tools: &[ListedTool]) -> Vec<Secret> {
+    let mut secrets = Vec::new();
+    for contract in &policy.contracts {
+        let Some(outputs) = &contract.outputs else {
+            continue;
+        };
+        let fields = outputs.fields.iter().filter(|field| field.private);
+        let mut paths: Vec<Option<Path>> = fields.map(|field| Some(field.path.clone())).collect();
+        if outputs.private {
+            paths.push(None);
+        }
+        if paths.is_empty() || secrets.len() >= MOST_SECRETS {
+            continue;
+        }
+        let key = Tool::of_full(&contract.key);
+        let of_key = |(server, definition): &&ListedTool| {
+            let tool = Tool::new(server.as_deref(), &definition.name);
+            tool.full == key.full || tool.tool == contract.key
+        };
+        let (server, tool) = match tools.iter().find(of_key) {
+            Some((server, definition)) => (server.clone(), definition.name.clone()),
+            None if tools.is_empty() => (key.server, key.tool),
+            None => continue,
+        };
+        for path in paths {
+            let mut secret = Secret {
+                server: server.clone(),
+                tool: tool.clone(),
+                path,
+                clean: false,
+            };
+            let mut conversation = gate.conversation();
+            secret.record(gate, &mut conversation, "hello");
+            let read = conversation.session().read_before();
+            secret.clean = read.untrusted.is_none();
+            if read.private.is_some() {
+                secrets.push(secret);
+            }
+        }
+    }
+    secrets.sort_by_key(|secret| !secret.clean);
+    secrets
+}
+
+/// A message that names what a call does, or does not.
+fn asked(gate: &Gate, effects: Effects, named: Option<bool>) -> Option<&'static str> {
+    const MESSAGES: [&str; 7] = [
+        "what is in it and what is that about",
+        "please run it for me",
+        "please pay it for me",
+        "please give me access to it",
+        "please delete it for me",
+        "please post it for me",
+        "please do that with it for me",
+    ];
+    MESSAGES.into_iter().find(|message| {
+        let names = gate
+            .asked_for(message)
+            .map(|names| names.intersects(effects));
+        names.is_some() && names == named
+    })
+}
+
+/// The texts among arguments.
+fn texts(arguments: &str) -> Vec<String> {
+    fn collect(value: &Json, out: &mut Vec<String>) {
+        match value {
+            Json::String(text) if !text.is_empty() => out.push(text.clone()),
+            Json::Array(items) => items.iter().for_each(|item| collect(item, out)),
+            Json::Object(members) => members.values().for_each(|item| collect(item, out)),
+            _ => {}
+        }
+    }
+    let mut out = Vec::new();
+    if let Ok(value) = serde_json::from_str(arguments) {
+        collect(&value, &mut out);
+    }
+    out
 }
 
 /// Leaves by path, as a tree.
@@ -256,7 +499,8 @@ struct Tree {
 /// Arrays are padded up to here.
 const MOST_ITEMS: u32 = 1000;
 
-fn arguments(facts: &Facts, assignment: &Assignment) -> String {
+/// The arguments of an assignment.
+pub(super) fn arguments(facts: &Facts, assignment: &Assignment) -> String {
     let mut root = Tree::default();
     for (path, bag) in &assignment.own {
         let mut at = &mut root;

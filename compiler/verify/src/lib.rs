@@ -31,10 +31,12 @@ mod rules;
 mod run;
 mod schema;
 mod search;
+mod session;
 mod show;
 mod smells;
 mod stages;
 mod suppress;
+mod table;
 mod theory;
 mod tool_cost;
 mod unmodelled;
@@ -43,6 +45,7 @@ mod words;
 
 pub use finding::{Accepted, Example, Finding, Kind, Place, Report, Severity, Share};
 pub use run::run;
+pub use table::{EffectRow, EffectsTable, STATES, ToolVerdicts, effects_table};
 pub use tool_cost::ToolCost;
 
 use bouncer_compiler::condition;
