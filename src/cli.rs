@@ -312,7 +312,7 @@ pub struct VerifyArgs {
     /// Steps of work after which the rest is undecided; a tenth for one question
     #[arg(long, value_name = "STEPS")]
     pub budget: Option<u64>,
-    /// Print a picture of the policy instead: `effects` shows what calls get by what they do, and by what was read before
+    /// Print a picture instead: verdicts by what calls do, and by what was read before
     #[arg(long, value_name = "WHAT", conflicts_with_all = ["assertions", "deny", "all"])]
     pub table: Option<Picture>,
     #[command(flatten)]

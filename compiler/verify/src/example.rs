@@ -2,22 +2,23 @@
 //!
 //! Whatever is claimed about a call is first asked of the gate itself.
 
+use super::arguments::arguments;
 use super::facts::Facts;
-use super::leaf::{Leaf, Seen, Value};
+use super::history::{Secret, asked, secrets};
+use super::leaf::{Seen, Value};
 use super::names::Tool;
 use super::search::Assignment;
 use super::{Example, ListedTool};
 use bouncer_compiler::CompileError;
 use bouncer_compiler::build::Threads;
-use bouncer_compiler::lower::Step;
-use bouncer_compiler::policy::{Path, Policy, Pos, Segment, TrustedForm};
+use bouncer_compiler::policy::{Policy, Pos, TrustedForm};
 use bouncer_engine::gate::{Attempt, Call, Conversation, Gate};
 use bouncer_engine::tools::ToolDefinition;
+use bouncer_plan::Plan;
 use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
-use bouncer_plan::{Effects, Plan};
-use serde_json::{Map, Value as Json, json};
-use std::collections::{BTreeMap, HashSet};
+use serde_json::{Map, Value as Json};
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -223,7 +224,7 @@ impl<'p> Judge<'p> {
         if assignment.calls > MOST_ATTEMPTS {
             return None;
         }
-        let arguments = arguments(facts, assignment);
+        let arguments = arguments(facts, &assignment.own);
         let before = self.before(assignment);
         let written = |arguments: String| Written {
             arguments,
@@ -376,101 +377,6 @@ pub(super) fn example(tool: &Tool, call: &Written, judged: &Judged) -> Example {
     }
 }
 
-/// A tool of which some output is private.
-struct Secret {
-    server: Option<String>,
-    tool: String,
-    path: Option<Path>,
-    /// Nothing that others wrote comes with it.
-    clean: bool,
-}
-
-impl Secret {
-    /// Reads something private.
-    fn record(&self, gate: &Gate, conversation: &mut Conversation, text: &str) {
-        let text = Json::String(text.to_owned());
-        let result = match &self.path {
-            None => json!({ "content": [{ "type": "text", "text": text }] }),
-            Some(path) => {
-                let steps = path.0.iter().rev();
-                let inner = steps.fold(text, |inner, step| match step {
-                    Segment::Key(key) => json!({ key: inner }),
-                    Segment::Index(_) | Segment::Each => json!([inner]),
-                });
-                json!({ "content": [], "structuredContent": inner })
-            }
-        };
-        gate.record(conversation, self.server.as_deref(), &self.tool, &result);
-    }
-}
-
-/// So many tools with private outputs are looked for.
-const MOST_SECRETS: usize = 8;
-
-/// Ways to read something private, as the gate takes it; clean ones first.
-fn secrets(gate: &Gate, policy: &Policy, tools: &[ListedTool]) -> Vec<Secret> {
-    let mut secrets = Vec::new();
-    for contract in &policy.contracts {
-        let Some(outputs) = &contract.outputs else {
-            continue;
-        };
-        let fields = outputs.fields.iter().filter(|field| field.private);
-        let mut paths: Vec<Option<Path>> = fields.map(|field| Some(field.path.clone())).collect();
-        if outputs.private {
-            paths.push(None);
-        }
-        if paths.is_empty() || secrets.len() >= MOST_SECRETS {
-            continue;
-        }
-        let key = Tool::of_full(&contract.key);
-        let of_key = |(server, definition): &&ListedTool| {
-            let tool = Tool::new(server.as_deref(), &definition.name);
-            tool.full == key.full || tool.tool == contract.key
-        };
-        let (server, tool) = match tools.iter().find(of_key) {
-            Some((server, definition)) => (server.clone(), definition.name.clone()),
-            None if tools.is_empty() => (key.server, key.tool),
-            None => continue,
-        };
-        for path in paths {
-            let mut secret = Secret {
-                server: server.clone(),
-                tool: tool.clone(),
-                path,
-                clean: false,
-            };
-            let mut conversation = gate.conversation();
-            secret.record(gate, &mut conversation, "hello");
-            let read = conversation.session().read_before();
-            secret.clean = read.untrusted.is_none();
-            if read.private.is_some() {
-                secrets.push(secret);
-            }
-        }
-    }
-    secrets.sort_by_key(|secret| !secret.clean);
-    secrets
-}
-
-/// A message that names what a call does, or does not.
-fn asked(gate: &Gate, effects: Effects, named: Option<bool>) -> Option<&'static str> {
-    const MESSAGES: [&str; 7] = [
-        "what is in it and what is that about",
-        "please run it for me",
-        "please pay it for me",
-        "please give me access to it",
-        "please delete it for me",
-        "please post it for me",
-        "please do that with it for me",
-    ];
-    MESSAGES.into_iter().find(|message| {
-        let names = gate
-            .asked_for(message)
-            .map(|names| names.intersects(effects));
-        names.is_some() && names == named
-    })
-}
-
 /// The texts among arguments.
 fn texts(arguments: &str) -> Vec<String> {
     fn collect(value: &Json, out: &mut Vec<String>) {
@@ -486,141 +392,6 @@ fn texts(arguments: &str) -> Vec<String> {
         collect(&value, &mut out);
     }
     out
-}
-
-/// Leaves by path, as a tree.
-#[derive(Debug, Default)]
-struct Tree {
-    leaves: Vec<Leaf>,
-    keys: BTreeMap<String, Tree>,
-    items: BTreeMap<u32, Tree>,
-}
-
-/// Arrays are padded up to here.
-const MOST_ITEMS: u32 = 1000;
-
-/// The arguments of an assignment.
-pub(super) fn arguments(facts: &Facts, assignment: &Assignment) -> String {
-    let mut root = Tree::default();
-    for (path, bag) in &assignment.own {
-        let mut at = &mut root;
-        for step in facts.path(*path) {
-            at = match step {
-                Step::Key(key) => at.keys.entry(key.clone()).or_default(),
-                Step::Index(index) => at.items.entry(*index).or_default(),
-            };
-        }
-        at.leaves.extend(bag.iter().cloned());
-    }
-    let mut out = String::new();
-    root.write_root(&mut out);
-    out
-}
-
-impl Tree {
-    /// The arguments themselves are an object, whatever is asked of them as a whole.
-    fn write_root(&self, out: &mut String) {
-        out.push('{');
-        let mut first = true;
-        for (number, leaf) in (1..).zip(&self.leaves) {
-            let mut key = String::from("value");
-            if number > 1 {
-                key = format!("value{number}");
-            }
-            while self.keys.contains_key(&key) {
-                key.push('_');
-            }
-            write_key(&key, &mut first, out);
-            write_leaf(leaf, out);
-        }
-        self.write_keys(&mut first, out);
-        out.push('}');
-    }
-
-    fn write_keys(&self, first: &mut bool, out: &mut String) {
-        for (key, tree) in &self.keys {
-            write_key(key, first, out);
-            tree.write(out);
-        }
-    }
-
-    fn write(&self, out: &mut String) {
-        let object = !self.keys.is_empty();
-        if self.items.is_empty() && self.leaves.len() + usize::from(object) <= 1 {
-            match self.leaves.first() {
-                Some(leaf) => write_standing(leaf, out),
-                None => self.write_object(out),
-            }
-            return;
-        }
-        out.push('[');
-        let mut rest = self.leaves.iter();
-        let mut object = object;
-        let last = self.items.keys().next_back().copied().unwrap_or(0);
-        let mut index = 0;
-        loop {
-            let item = self.items.get(&index);
-            let leaf = if item.is_none() { rest.next() } else { None };
-            if item.is_none()
-                && leaf.is_none()
-                && !object
-                && (index > last || self.items.is_empty())
-            {
-                break;
-            }
-            if index > MOST_ITEMS.max(self.leaves.len() as u32) {
-                break;
-            }
-            if index > 0 {
-                out.push(',');
-            }
-            match (item, leaf) {
-                (Some(tree), _) => tree.write(out),
-                (None, Some(leaf)) => write_standing(leaf, out),
-                (None, None) if object => {
-                    self.write_object(out);
-                    object = false;
-                }
-                (None, None) => out.push_str("[]"),
-            }
-            index += 1;
-        }
-        out.push(']');
-    }
-
-    fn write_object(&self, out: &mut String) {
-        out.push('{');
-        self.write_keys(&mut true, out);
-        out.push('}');
-    }
-}
-
-fn write_key(key: &str, first: &mut bool, out: &mut String) {
-    if !std::mem::take(first) {
-        out.push(',');
-    }
-    out.push_str(&Json::String(key.to_owned()).to_string());
-    out.push(':');
-}
-
-/// A leaf where its path ends.
-fn write_standing(leaf: &Leaf, out: &mut String) {
-    if leaf.through {
-        out.push_str(r#"{"value":"#);
-        write_leaf(leaf, out);
-        out.push('}');
-    } else {
-        write_leaf(leaf, out);
-    }
-}
-
-fn write_leaf(leaf: &Leaf, out: &mut String) {
-    match &leaf.value {
-        Value::Text(text) => out.push_str(&Json::String(text.clone()).to_string()),
-        Value::Number(text) => out.push_str(text),
-        Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Value::Null => out.push_str("null"),
-    }
 }
 
 /// The arguments together with what the schema requires; `None` if nothing is missing.

@@ -4,6 +4,7 @@
 //! knows nothing of files or terminals, and of a policy's text only where things stand.
 
 mod analysis;
+mod arguments;
 mod automaton;
 mod bag;
 mod change;
@@ -15,6 +16,7 @@ mod excluded;
 mod exfiltration;
 mod facts;
 mod finding;
+mod history;
 mod leaf;
 #[cfg(test)]
 mod lint_tests;

@@ -3,7 +3,7 @@
 
 use super::leaves::Bags;
 use super::{Assignment, Searcher, Wanted};
-use crate::example::arguments;
+use crate::arguments::arguments;
 use crate::leaf::Leaf;
 use crate::names::{Names, Tool, Universe};
 use crate::session::{ANYTHING, Given, State};
@@ -106,7 +106,7 @@ impl Searcher<'_> {
                 ..State::default()
             });
         }
-        let text = arguments(&self.theory.facts, assignment);
+        let text = arguments(&self.theory.facts, &assignment.own);
         let effects = self.names.done_by(&assignment.tool, &text);
         let given = Given {
             effects: Some(effects),
