@@ -312,8 +312,18 @@ pub struct VerifyArgs {
     /// Steps of work after which the rest is undecided; a tenth for one question
     #[arg(long, value_name = "STEPS")]
     pub budget: Option<u64>,
+    /// Print a picture instead: verdicts by what calls do, and by what was read before
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["assertions", "deny", "all"])]
+    pub table: Option<Picture>,
     #[command(flatten)]
     pub layers: Layers,
+}
+
+/// Pictures of a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Picture {
+    /// Verdicts by effect, and by what was read before
+    Effects,
 }
 
 /// Differences that fail a comparison.

@@ -1,12 +1,14 @@
 //! `bouncer verify`: what a policy does, proved, with calls that show it.
 
-use crate::cli::{Deny, Format, VerifyArgs};
+use crate::cli::{Deny, Format, Picture, VerifyArgs};
 use crate::output::{ERROR, Failure, Outcome, USAGE, colour_of_stdout, error_line};
+use crate::progress;
 use crate::source::{self, CompileFailure};
+use bouncer_compiler::Loaded;
 use bouncer_compiler::diagnostic::{self, Diagnostics, SourceMap};
 use bouncer_compiler::policy::{Assertion, Policy};
 use bouncer_verify::report::{self, Counts};
-use bouncer_verify::{Options, Report, Share};
+use bouncer_verify::{ListedTool, Options, Report, Share};
 use std::io::{self, Write};
 
 /// Runs the command.
@@ -17,6 +19,9 @@ pub fn run(args: &VerifyArgs) -> Outcome {
         Ok(loaded) => loaded,
         Err(failure) => return Err(broken(*failure, format)),
     };
+    if let Some(Picture::Effects) = args.table {
+        return table(args, &loaded, &tools, format);
+    }
     let assertions = assertions(&args.assertions, &loaded.policy)?;
     let options = Options {
         assertions,
@@ -39,6 +44,38 @@ pub fn run(args: &VerifyArgs) -> Outcome {
     }
     let denied = counts.errors > 0 || args.deny == Some(Deny::Warnings) && counts.warnings > 0;
     Ok(if denied { ERROR } else { 0 })
+}
+
+/// The picture of a policy by effect.
+fn table(args: &VerifyArgs, loaded: &Loaded, tools: &[ListedTool], format: Format) -> Outcome {
+    if matches!(format, Format::Sarif | Format::Github) {
+        error_line(
+            "`--table` is printed for people and as JSON: findings alone have other formats",
+        );
+        return Err(Failure::Code(USAGE));
+    }
+    let options = Options {
+        budget: args.budget.unwrap_or(Options::default().budget),
+        ..Options::default()
+    };
+    let mut line = progress::Line::new("tools");
+    let made = bouncer_verify::effects_table(&loaded.policy, tools, &options, &mut |progress| {
+        line.show(progress);
+    });
+    drop(line);
+    let sources = loaded.warnings.sources();
+    match made {
+        Ok(made) if format == Format::Json => {
+            writeln!(io::stdout(), "{:#}", report::effects_json(&made, sources))?;
+        }
+        Ok(made) => write!(
+            anstream::stdout(),
+            "{}",
+            report::effects_human(&made, sources)
+        )?,
+        Err(errors) => return Err(broken(source::build_failure(&errors, loaded), format)),
+    }
+    Ok(0)
 }
 
 /// Parses `--assert`. What cannot be read is a mistake on the command line.

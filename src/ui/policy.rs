@@ -110,8 +110,16 @@ fn look(plan: &Plan, tools: &[ListedTool]) -> Value {
         Err(Failure::Message(why)) => return json!({ "error": why }),
         Err(_) => return json!({ "error": "the plan in force keeps no policy that can be read" }),
     };
-    match bouncer_verify::run(&loaded, tools, &Options::default()) {
-        Ok(found) => report::json(&found, loaded.warnings.sources()),
-        Err(_) => json!({ "error": "the policy in the plan does not build" }),
+    let sources = loaded.warnings.sources();
+    let found = bouncer_verify::run(&loaded, tools, &Options::default());
+    let table =
+        bouncer_verify::effects_table(&loaded.policy, tools, &Options::default(), &mut |_| {});
+    let (Ok(found), Ok(table)) = (found, table) else {
+        return json!({ "error": "the policy in the plan does not build" });
+    };
+    let mut value = report::json(&found, sources);
+    if let Some(members) = value.as_object_mut() {
+        members.insert("effects".to_owned(), report::effects_json(&table, sources));
     }
+    value
 }

@@ -30,6 +30,7 @@ mod verify_domain;
 mod verify_growth;
 mod verify_overlap;
 mod verify_replay;
+mod verify_session;
 
 /// How many cases a test tries: a twentieth, or all of them if `BOUNCER_THOROUGH` is set, as
 /// CI does.

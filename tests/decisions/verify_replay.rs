@@ -64,6 +64,10 @@ fn replay(
         let Some(example) = &finding.example else {
             continue;
         };
+        // Which tool returns what is private is not said.
+        if !example.private.is_empty() {
+            continue;
+        }
         *tally.entry(finding.kind).or_default() += 1;
         let is_listed = tools
             .iter()
@@ -72,6 +76,9 @@ fn replay(
         let mut conversation = gate.conversation();
         for text in &example.untrusted {
             gate.record_untrusted(&mut conversation, None, "untrusted", &json!(text));
+        }
+        for text in &example.typed {
+            gate.record_user(&mut conversation, text);
         }
         let call = Call::hypothetical(
             example.server.as_deref(),

@@ -5,7 +5,7 @@
 
 use super::similar::similar;
 use super::{Context, Error, Span};
-use crate::policy::{Property, ToolGlob};
+use crate::policy::{Cond, Property, ToolGlob};
 use bouncer_plan::Verdict;
 use pest::Parser as _;
 use pest::error::InputLocation;
@@ -30,11 +30,12 @@ pub fn parse_assertion(text: &str, context: &Context<'_>) -> Result<Property, Ve
         };
         vec![syntax(text, at)]
     })?;
+    let mut effects: Option<Cond> = None;
     let mut property = Property {
         always: false,
         verdict: Verdict::Deny,
         tools: ToolGlob {
-            pattern: String::new(),
+            pattern: "*".to_owned(),
             native: true,
             at: (context.position)(0),
         },
@@ -57,6 +58,21 @@ pub fn parse_assertion(text: &str, context: &Context<'_>) -> Result<Property, Ve
                     ("deny", Verdict::Deny),
                 ];
                 property.verdict = one_of(&pair, span, &verdicts)?;
+            }
+            Rule::effects => {
+                let text = format!("effect in [{}]", pair.as_str());
+                let at = |mut error: Error| {
+                    (error.start, error.end) = (span.start, span.end);
+                    error
+                };
+                let inner = Context {
+                    lists: context.lists,
+                    list_names: context.list_names.clone(),
+                    position: &|_| (context.position)(span.start),
+                };
+                let test = super::parse(&text, &inner)
+                    .map_err(|errors| errors.into_iter().map(at).collect::<Vec<_>>())?;
+                effects = Some(test);
             }
             Rule::tool => one_of(&pair, span, &[("tool", ())])?,
             Rule::joint => one_of(&pair, span, &[("when", ()), ("with", ())])?,
@@ -83,6 +99,12 @@ pub fn parse_assertion(text: &str, context: &Context<'_>) -> Result<Property, Ve
             }
             _ => {}
         }
+    }
+    if let Some(effects) = effects {
+        property.condition = Some(match property.condition {
+            None => effects,
+            Some(condition) => Cond::All(vec![effects, condition]),
+        });
     }
     Ok(property)
 }
@@ -146,4 +168,46 @@ fn syntax(text: &str, at: usize) -> Error {
     } else {
         format!("the tool's pattern stands in quotes; {FORM}")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Property, Vec<Error>> {
+        let context = Context {
+            lists: &|_| None,
+            list_names: Vec::new(),
+            position: &|_| crate::policy::Pos::default(),
+        };
+        parse_assertion(text, &context)
+    }
+
+    #[test]
+    fn effects_stand_for_a_condition() {
+        for (short, long) in [
+            (
+                "never allow effect run when read_untrusted",
+                "never allow tool \"*\" when effect in [run] and read_untrusted",
+            ),
+            (
+                "never allow effect pay, grant tool \"bank__*\"",
+                "never allow tool \"bank__*\" when effect in [pay, grant]",
+            ),
+        ] {
+            let (short, long) = (parsed(short).unwrap(), parsed(long).unwrap());
+            assert_eq!(short.tools.pattern, long.tools.pattern);
+            assert_eq!(
+                format!("{:?}", short.condition),
+                format!("{:?}", long.condition)
+            );
+        }
+        for wrong in [
+            "never allow effect running",
+            "never allow effect",
+            "never allow effects run",
+        ] {
+            assert!(parsed(wrong).is_err(), "{wrong}");
+        }
+    }
 }

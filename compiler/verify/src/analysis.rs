@@ -43,7 +43,9 @@ impl<'p> Analysis<'p> {
         let mut names = Names::new(&[policy], tools);
         let mut facts = Facts::default();
         let model = Model::new(policy, tools, &mut facts, &mut names)?;
+        names.ask_gates(model.judge.gates());
         let mut theory = Theory::new(facts, options.budget);
+        theory.expect(&[policy]);
         (theory.can_trust, theory.can_observe) = labels(policy);
         Ok(Self {
             theory,

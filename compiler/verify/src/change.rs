@@ -8,9 +8,10 @@ use super::monotone::{View, at_least_as_strict};
 use super::names::{Glob, Names, Tool, Universe};
 use super::property::Context;
 use super::search::{Assignment, Row};
+use super::session::ANYTHING;
 use super::stages::{Bound, Terms, Way, contract_of, ways};
 use super::theory::{Answer, Level, Theory};
-use super::unmodelled::{Known, differ, is_ambiguous, of_any_server};
+use super::unmodelled::{self, Known, differ, is_ambiguous, of_any_server};
 use super::ways::{Part, Scope, along};
 use super::{Change, ListedTool, Options, Relation, ToolDiff};
 use bouncer_compiler::policy::{Policy, RuleSet};
@@ -32,6 +33,8 @@ pub(super) fn diff(
     let old = Model::new(old, tools, &mut facts, &mut names)?;
     let new = Model::new(new, tools, &mut facts, &mut names)?;
     let mut theory = Theory::new(facts, options.budget);
+    names.ask_gates(old.judge.gates());
+    theory.expect(&[old.policy, new.policy]);
     let (trust, observe) = (labels(old.policy), labels(new.policy));
     theory.can_trust = trust.0 || observe.0;
     theory.can_observe = trust.1 || observe.1;
@@ -75,6 +78,7 @@ fn view<'m, 'p>(model: &'m Model<'p>, side: &'m Side, tool: &Tool) -> View<'m, '
         applicable: &side.applicable,
         fallbacks,
         contract: contract_of(model.policy, tool),
+        layer: side.terms.layer(),
     }
 }
 
@@ -181,7 +185,8 @@ impl Comparison<'_> {
 
     fn compare(&mut self, (context, shown): &(Context, String)) -> ToolDiff {
         self.theory.ask();
-        let sides = [self.side(context, false), self.side(context, true)];
+        let pattern = *shown != context.tool.tool;
+        let sides = [false, true].map(|new| self.side(context, new, pattern));
         let mut out = ToolDiff {
             server: context.tool.server.clone(),
             tool: shown.clone(),
@@ -198,7 +203,7 @@ impl Comparison<'_> {
         let beyond = self.beyond(context);
         let known = Known {
             listed: context.tool.listed.is_some(),
-            pattern: *shown != context.tool.tool,
+            pattern,
         };
         let unmodelled = differ(self.old.policy, self.new.policy, &context.tool, known);
         let same_hint = known.listed || self.hints_agree();
@@ -262,7 +267,8 @@ impl Comparison<'_> {
         let of = |model: &Model<'_>| {
             let contract = contract_of(model.policy, &context.tool)?;
             let outputs = contract.outputs.as_ref();
-            let outputs = outputs.map(|outputs| (outputs.label, outputs.fields.clone()));
+            let outputs =
+                outputs.map(|outputs| (outputs.label, outputs.private, outputs.fields.clone()));
             Some((contract.resolve_symlinks, outputs))
         };
         let (old_links, old_outputs) = of(&self.old).unwrap_or_default();
@@ -281,13 +287,31 @@ impl Comparison<'_> {
         })
     }
 
-    fn side(&mut self, context: &Context, new: bool) -> Side {
+    fn side(&mut self, context: &Context, new: bool, pattern: bool) -> Side {
         let model = if new { &mut self.new } else { &mut self.old };
         let definition = context
             .tool
             .listed
             .and_then(|place| model.judge.definition(place));
-        let terms = Terms::of(model.policy, &context.tool, definition, &mut self.theory);
+        let [gate, open] = model.judge.gates();
+        let gate = if context.tool.listed.is_some() {
+            gate
+        } else {
+            open
+        };
+        let doing = gate.doing(context.tool.server.as_deref(), &context.tool.tool);
+        let known = Known {
+            listed: context.tool.listed.is_some(),
+            pattern,
+        };
+        let doing = unmodelled::doing(model.policy, doing.unwrap_or(ANYTHING), known);
+        let terms = Terms::of(
+            model.policy,
+            &context.tool,
+            definition,
+            &mut self.theory,
+            doing,
+        );
         let destructive = context
             .tool
             .listed
@@ -421,8 +445,8 @@ impl Comparison<'_> {
         }
         let call = Written {
             arguments: "{}".to_owned(),
-            untrusted: Vec::new(),
             earlier: least,
+            ..Written::default()
         };
         self.change(&context.tool, &call, tighter)
     }
@@ -478,6 +502,7 @@ impl Comparison<'_> {
         let of_old = ways(
             &mut self.old,
             &old.terms,
+            old.terms.layer(),
             old.fallback,
             &old.applicable,
             first,
@@ -485,10 +510,12 @@ impl Comparison<'_> {
         let of_new = ways(
             &mut self.new,
             &new.terms,
+            new.terms.layer(),
             new.fallback,
             &new.applicable,
             second,
         );
+        let same_layer = unmodelled::same_layer(self.old.policy, self.new.policy, &context.tool);
         let mut answer = Answer::Empty;
         for chosen in combinations([of_old.len(), of_new.len()].into_iter()) {
             let (Some(way), Some(other)) = (
@@ -497,7 +524,11 @@ impl Comparison<'_> {
             ) else {
                 continue;
             };
-            let found = self.along(context, way, other, tighter, level);
+            if same_layer && way.is_alike(other) {
+                continue;
+            }
+            let layer = old.terms.layer().max(new.terms.layer()) > Verdict::Allow;
+            let found = self.along(context, (way, other), layer, tighter, level);
             answer = answer.or(|| found);
             if let Answer::Found(_) = answer {
                 return answer;
@@ -509,8 +540,8 @@ impl Comparison<'_> {
     fn along(
         &mut self,
         context: &Context,
-        way: &Way,
-        other: &Way,
+        (way, other): (&Way, &Way),
+        layer: bool,
         tighter: bool,
         level: Level,
     ) -> Answer<Change> {
@@ -548,8 +579,13 @@ impl Comparison<'_> {
             &mut parts,
             &mut |theory, assignment| {
                 assignments.push(assignment.clone());
-                let calls = old_judge.write(&theory.facts, assignment);
-                for call in calls.into_iter().flatten() {
+                let mut calls = old_judge
+                    .write(&theory.facts, assignment)
+                    .unwrap_or_default();
+                if layer {
+                    calls.extend(old_judge.variants(&calls));
+                }
+                for call in calls {
                     let before = old_judge.judge(&assignment.tool, &call);
                     let after = new_judge.judge(&assignment.tool, &call);
                     let changed = if tighter {

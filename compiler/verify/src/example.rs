@@ -2,22 +2,24 @@
 //!
 //! Whatever is claimed about a call is first asked of the gate itself.
 
+use super::arguments::arguments;
 use super::facts::Facts;
-use super::leaf::{Leaf, Seen, Value};
+use super::history::{Secret, asked, secrets};
+use super::leaf::{Seen, Value};
 use super::names::Tool;
 use super::search::Assignment;
 use super::{Example, ListedTool};
 use bouncer_compiler::CompileError;
 use bouncer_compiler::build::Threads;
-use bouncer_compiler::lower::Step;
-use bouncer_compiler::policy::{Policy, Pos};
+use bouncer_compiler::policy::{Policy, Pos, TrustedForm};
 use bouncer_engine::gate::{Attempt, Call, Conversation, Gate};
 use bouncer_engine::tools::ToolDefinition;
 use bouncer_plan::Plan;
 use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
 use serde_json::{Map, Value as Json};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// More earlier attempts than this are not played.
@@ -30,6 +32,8 @@ pub(super) struct Judged {
     pub stage: Stage,
     pub rule: Option<u32>,
     pub at: Option<Pos>,
+    /// Something untrusted, and something private, was read before.
+    pub read: (bool, bool),
 }
 
 /// A compiled policy with its tools pinned, and one without any.
@@ -43,15 +47,17 @@ pub(super) struct Judge<'p> {
 
 /// A gate and a conversation that is used as long as it may be.
 struct Table {
-    gate: Gate,
+    gate: Rc<Gate>,
     conversation: Option<Conversation>,
     called: HashSet<String>,
+    secrets: Vec<Secret>,
 }
 
 impl Table {
-    fn new(plan: Plan) -> Self {
+    fn new(gate: Gate, policy: &Policy, tools: &[ListedTool]) -> Self {
         Self {
-            gate: Gate::new(plan),
+            secrets: secrets(&gate, policy, tools),
+            gate: Rc::new(gate),
             conversation: None,
             called: HashSet::new(),
         }
@@ -59,11 +65,25 @@ impl Table {
 }
 
 /// A call in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Written {
     pub arguments: String,
     pub untrusted: Vec<String>,
+    /// What was read that is private.
+    pub private: Vec<String>,
+    /// What the user typed.
+    pub typed: Vec<String>,
     pub earlier: u64,
+}
+
+impl Written {
+    /// Whether it has to be the first call of a conversation of its own.
+    const fn has_history(&self) -> bool {
+        !self.untrusted.is_empty()
+            || !self.private.is_empty()
+            || !self.typed.is_empty()
+            || self.earlier > 0
+    }
 }
 
 impl<'p> Judge<'p> {
@@ -78,7 +98,7 @@ impl<'p> Judge<'p> {
             }]
         };
         let plan = Plan::load(bytes).map_err(broken)?;
-        let mut pinned = Table::new(plan.clone());
+        let mut pinned = Gate::new(plan.clone());
         let mut servers: Vec<Option<&str>> = tools.iter().map(|(s, _)| s.as_deref()).collect();
         servers.sort_unstable();
         servers.dedup();
@@ -88,13 +108,13 @@ impl<'p> Judge<'p> {
                 .filter(|(of, _)| of.as_deref() == server)
                 .map(|(_, definition)| definition.clone())
                 .collect();
-            pinned.gate.pin(server, &definitions, None);
+            pinned.pin(server, &definitions, None);
         }
         Ok(Self {
             policy,
             tools,
-            pinned,
-            open: Table::new(plan),
+            pinned: Table::new(pinned, policy, tools),
+            open: Table::new(Gate::new(plan), policy, &[]),
             built,
         })
     }
@@ -106,7 +126,7 @@ impl<'p> Judge<'p> {
         } else {
             &mut self.open
         };
-        let fresh = !call.untrusted.is_empty() || call.earlier > 0;
+        let fresh = call.has_history();
         if fresh || !table.called.insert(tool.full.clone()) || table.called.len() > 4000 {
             table.conversation = None;
             table.called.clear();
@@ -116,9 +136,22 @@ impl<'p> Judge<'p> {
         let conversation = table
             .conversation
             .get_or_insert_with(|| gate.conversation());
+        // What is private may have to be read without anything that others wrote.
+        let clean = call.untrusted.is_empty();
+        for text in &call.private {
+            let secret = table.secrets.iter().find(|secret| secret.clean || !clean);
+            if let Some(secret) = secret.or(table.secrets.first()) {
+                secret.record(gate, conversation, text);
+            }
+        }
         for text in &call.untrusted {
             gate.record_untrusted(conversation, None, "untrusted", &Json::String(text.clone()));
         }
+        for text in &call.typed {
+            gate.record_user(conversation, text);
+        }
+        let before = conversation.session().read_before();
+        let read = (before.untrusted.is_some(), before.private.is_some());
         let arguments = call.arguments.as_bytes();
         let asked = Call::hypothetical(tool.server.as_deref(), &tool.tool, Some(arguments));
         for _ in 0..call.earlier {
@@ -138,6 +171,7 @@ impl<'p> Judge<'p> {
             stage: decision.stage(),
             rule: decision.rule(),
             at,
+            read,
         };
         if fresh {
             table.conversation = None;
@@ -165,10 +199,21 @@ impl<'p> Judge<'p> {
         meant: &mut dyn FnMut(&Tool, &Written) -> bool,
     ) -> Option<(Example, Judged)> {
         let written = self.write(facts, assignment)?;
-        for call in written {
-            let judged = self.judge(&assignment.tool, &call);
-            if expected(&judged) && meant(&assignment.tool, &call) {
-                return Some((example(&assignment.tool, &call, &judged), judged));
+        self.among(&assignment.tool, &written, expected, meant)
+    }
+
+    /// The same among some calls.
+    pub fn among(
+        &mut self,
+        tool: &Tool,
+        calls: &[Written],
+        expected: &dyn Fn(&Judged) -> bool,
+        meant: &mut dyn FnMut(&Tool, &Written) -> bool,
+    ) -> Option<(Example, Judged)> {
+        for call in calls {
+            let judged = self.judge(tool, call);
+            if expected(&judged) && meant(tool, call) {
+                return Some((example(tool, call, &judged), judged));
             }
         }
         None
@@ -179,19 +224,12 @@ impl<'p> Judge<'p> {
         if assignment.calls > MOST_ATTEMPTS {
             return None;
         }
-        let arguments = arguments(facts, assignment);
-        let mut untrusted: Vec<String> = Vec::new();
-        for leaf in assignment.own.values().flatten() {
-            if let (Seen::Untrusted, Value::Text(text)) = (leaf.seen, &leaf.value)
-                && !untrusted.contains(text)
-            {
-                untrusted.push(text.clone());
-            }
-        }
+        let arguments = arguments(facts, &assignment.own);
+        let before = self.before(assignment);
         let written = |arguments: String| Written {
             arguments,
-            untrusted: untrusted.clone(),
             earlier: assignment.calls.saturating_sub(1),
+            ..before.clone()
         };
         let mut calls = Vec::new();
         if let Some(schema) = self.schema(&assignment.tool)
@@ -201,6 +239,98 @@ impl<'p> Judge<'p> {
         }
         calls.push(written(arguments));
         Some(calls)
+    }
+
+    /// What an assignment says was before the call.
+    fn before(&self, assignment: &Assignment) -> Written {
+        let mut before = Written::default();
+        for leaf in assignment.own.values().flatten() {
+            let list = match leaf.seen {
+                Seen::Untrusted => &mut before.untrusted,
+                Seen::Private(_) => &mut before.private,
+                Seen::Typed => &mut before.typed,
+                Seen::Nowhere | Seen::Observed | Seen::Trusted => continue,
+            };
+            if let Value::Text(text) = &leaf.value
+                && !list.contains(text)
+            {
+                list.push(text.clone());
+            }
+        }
+        let state = &assignment.session;
+        // So short that no value holds it.
+        if state.untrusted && before.untrusted.is_empty() {
+            before.untrusted.push("hello".to_owned());
+        }
+        if state.private && before.private.is_empty() {
+            before.private.push("hello".to_owned());
+        }
+        if state.needs_words() {
+            let gate = &self.open.gate;
+            let words = asked(gate, state.effects.unwrap_or_default(), state.named);
+            match before.typed.as_mut_slice() {
+                [] => before.typed.extend(words.map(str::to_owned)),
+                typed => {
+                    for text in typed {
+                        *text = format!("{}: {text}", words.unwrap_or_default());
+                    }
+                }
+            }
+        }
+        before
+    }
+
+    /// The same calls where the defaults for effects may say something else: with a target that
+    /// an outsider named, or that the user typed.
+    pub fn variants(&self, calls: &[Written]) -> Vec<Written> {
+        let own = self.policy.effects.me.iter().find_map(|form| match form {
+            TrustedForm::Exact(own) => Some(own.as_str()),
+            TrustedForm::AtDomain(_) | TrustedForm::Below(_) => None,
+        });
+        let mut out = Vec::new();
+        for call in calls {
+            let with = |untrusted: &str, typed: &str, argument: &str| {
+                let mut other = call.clone();
+                for (list, text) in [(&mut other.untrusted, untrusted), (&mut other.typed, typed)] {
+                    if !text.is_empty() {
+                        list.push(text.to_owned());
+                    }
+                }
+                if let Some(inner) = call.arguments.strip_suffix('}')
+                    && !argument.is_empty()
+                {
+                    let comma = if inner.len() > 1 { "," } else { "" };
+                    other.arguments = format!("{inner}{comma}{argument}}}");
+                }
+                other
+            };
+            let texts = texts(&call.arguments);
+            let (bob, eve) = ("bob@corp.example", "eve@evil.example");
+            out.push(with("hello", "", ""));
+            for text in texts.iter().filter(|text| text.len() >= 6) {
+                out.push(with(text, "", ""));
+            }
+            if texts.is_empty() {
+                let to = |name: &str| format!("\"to\":\"{name}\"");
+                out.push(with(eve, "", &to(eve)));
+                out.push(with("", "", &to(eve)));
+                out.extend(own.map(|own| with("", "", &to(own))));
+                out.push(with("", bob, &to(bob)));
+            } else {
+                out.push(with("", &texts.join("\n"), ""));
+            }
+        }
+        out
+    }
+
+    /// The tools of the lock.
+    pub const fn tools(&self) -> &'p [ListedTool] {
+        self.tools
+    }
+
+    /// The compiled policy, with the listed tools, and without any.
+    pub fn gates(&self) -> [Rc<Gate>; 2] {
+        [&self.pinned, &self.open].map(|table| Rc::clone(&table.gate))
     }
 
     /// The compiled policy.
@@ -238,6 +368,8 @@ pub(super) fn example(tool: &Tool, call: &Written, judged: &Judged) -> Example {
         tool: tool.tool.clone(),
         arguments: call.arguments.clone(),
         untrusted: call.untrusted.clone(),
+        private: call.private.clone(),
+        typed: call.typed.clone(),
         earlier_calls: u32::try_from(call.earlier).unwrap_or(u32::MAX),
         verdict: judged.verdict,
         contract: judged.stage.name().to_owned(),
@@ -245,138 +377,21 @@ pub(super) fn example(tool: &Tool, call: &Written, judged: &Judged) -> Example {
     }
 }
 
-/// Leaves by path, as a tree.
-#[derive(Debug, Default)]
-struct Tree {
-    leaves: Vec<Leaf>,
-    keys: BTreeMap<String, Tree>,
-    items: BTreeMap<u32, Tree>,
-}
-
-/// Arrays are padded up to here.
-const MOST_ITEMS: u32 = 1000;
-
-fn arguments(facts: &Facts, assignment: &Assignment) -> String {
-    let mut root = Tree::default();
-    for (path, bag) in &assignment.own {
-        let mut at = &mut root;
-        for step in facts.path(*path) {
-            at = match step {
-                Step::Key(key) => at.keys.entry(key.clone()).or_default(),
-                Step::Index(index) => at.items.entry(*index).or_default(),
-            };
+/// The texts among arguments.
+fn texts(arguments: &str) -> Vec<String> {
+    fn collect(value: &Json, out: &mut Vec<String>) {
+        match value {
+            Json::String(text) if !text.is_empty() => out.push(text.clone()),
+            Json::Array(items) => items.iter().for_each(|item| collect(item, out)),
+            Json::Object(members) => members.values().for_each(|item| collect(item, out)),
+            _ => {}
         }
-        at.leaves.extend(bag.iter().cloned());
     }
-    let mut out = String::new();
-    root.write_root(&mut out);
+    let mut out = Vec::new();
+    if let Ok(value) = serde_json::from_str(arguments) {
+        collect(&value, &mut out);
+    }
     out
-}
-
-impl Tree {
-    /// The arguments themselves are an object, whatever is asked of them as a whole.
-    fn write_root(&self, out: &mut String) {
-        out.push('{');
-        let mut first = true;
-        for (number, leaf) in (1..).zip(&self.leaves) {
-            let mut key = String::from("value");
-            if number > 1 {
-                key = format!("value{number}");
-            }
-            while self.keys.contains_key(&key) {
-                key.push('_');
-            }
-            write_key(&key, &mut first, out);
-            write_leaf(leaf, out);
-        }
-        self.write_keys(&mut first, out);
-        out.push('}');
-    }
-
-    fn write_keys(&self, first: &mut bool, out: &mut String) {
-        for (key, tree) in &self.keys {
-            write_key(key, first, out);
-            tree.write(out);
-        }
-    }
-
-    fn write(&self, out: &mut String) {
-        let object = !self.keys.is_empty();
-        if self.items.is_empty() && self.leaves.len() + usize::from(object) <= 1 {
-            match self.leaves.first() {
-                Some(leaf) => write_standing(leaf, out),
-                None => self.write_object(out),
-            }
-            return;
-        }
-        out.push('[');
-        let mut rest = self.leaves.iter();
-        let mut object = object;
-        let last = self.items.keys().next_back().copied().unwrap_or(0);
-        let mut index = 0;
-        loop {
-            let item = self.items.get(&index);
-            let leaf = if item.is_none() { rest.next() } else { None };
-            if item.is_none()
-                && leaf.is_none()
-                && !object
-                && (index > last || self.items.is_empty())
-            {
-                break;
-            }
-            if index > MOST_ITEMS.max(self.leaves.len() as u32) {
-                break;
-            }
-            if index > 0 {
-                out.push(',');
-            }
-            match (item, leaf) {
-                (Some(tree), _) => tree.write(out),
-                (None, Some(leaf)) => write_standing(leaf, out),
-                (None, None) if object => {
-                    self.write_object(out);
-                    object = false;
-                }
-                (None, None) => out.push_str("[]"),
-            }
-            index += 1;
-        }
-        out.push(']');
-    }
-
-    fn write_object(&self, out: &mut String) {
-        out.push('{');
-        self.write_keys(&mut true, out);
-        out.push('}');
-    }
-}
-
-fn write_key(key: &str, first: &mut bool, out: &mut String) {
-    if !std::mem::take(first) {
-        out.push(',');
-    }
-    out.push_str(&Json::String(key.to_owned()).to_string());
-    out.push(':');
-}
-
-/// A leaf where its path ends.
-fn write_standing(leaf: &Leaf, out: &mut String) {
-    if leaf.through {
-        out.push_str(r#"{"value":"#);
-        write_leaf(leaf, out);
-        out.push('}');
-    } else {
-        write_leaf(leaf, out);
-    }
-}
-
-fn write_leaf(leaf: &Leaf, out: &mut String) {
-    match &leaf.value {
-        Value::Text(text) => out.push_str(&Json::String(text.clone()).to_string()),
-        Value::Number(text) => out.push_str(text),
-        Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Value::Null => out.push_str("null"),
-    }
 }
 
 /// The arguments together with what the schema requires; `None` if nothing is missing.

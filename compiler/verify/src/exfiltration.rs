@@ -100,9 +100,8 @@ impl Analysis<'_> {
                 let rows = [self.sending(sink, destination, &listed)];
                 let bound = [super::stages::Bound::AtMost(Verdict::Allow)];
                 let claim = Claimed {
-                    rows: &rows,
-                    of_every_pick: false,
-                    bounds: &bound,
+                    vouched: false,
+                    ..Claimed::anyhow(&rows, false, &bound)
                 };
                 self.theory.ask();
                 match self.violated(context, &claim, Level::Plain, None) {

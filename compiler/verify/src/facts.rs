@@ -22,6 +22,8 @@ pub(super) enum Look {
     Provenance,
     /// Whether a destination inside the text was read before.
     Carries,
+    /// Whether something private inside the text was read before.
+    Private,
     /// The text as it stands, as constraints see it.
     Raw,
     /// Whether every destination in the text is on a list.
@@ -33,7 +35,7 @@ pub(super) enum Look {
     Count,
     /// How many attempts there were, within a window of milliseconds (0: ever).
     Calls(u64),
-    /// What the call does, and what was read before it: no search tells.
+    /// What the call does, and what was before it.
     Session,
 }
 
@@ -66,6 +68,8 @@ pub(super) enum Atom {
     Count(FactId, Mode),
     /// The number of attempts.
     Calls(FactId, Mode),
+    /// What the call does, and what was before it.
+    Session(FactId, Mode),
 }
 
 /// An atom, and whether it has to hold.
@@ -80,6 +84,8 @@ pub(super) struct Facts {
     path_index: HashMap<Vec<Step>, u32>,
     /// Paths of which rules pick one leaf.
     picked: HashSet<u32>,
+    /// Rules ask what a call does, or what was before it.
+    pub of_session: bool,
     /// Which paths see which, for so many of them.
     overlaps: Option<(usize, Rc<Overlaps>)>,
 }
@@ -187,8 +193,7 @@ impl Facts {
             Subject::Provenance(path) => {
                 let look = match test.op {
                     Op::CarriesUntrusted => Look::Carries,
-                    // No search tells what is private.
-                    Op::CarriesPrivate => Look::Session,
+                    Op::CarriesPrivate => Look::Private,
                     _ => Look::Provenance,
                 };
                 (self.path_id(path), look, ViewKind::Value)
@@ -209,6 +214,10 @@ impl Facts {
         let atom = match (look, test.quantifier) {
             (Look::Count, _) => Atom::Count(fact, mode),
             (Look::Calls(_), _) => Atom::Calls(fact, mode),
+            (Look::Session, _) => {
+                self.of_session = true;
+                Atom::Session(fact, mode)
+            }
             (_, Quantifier::Pick) => {
                 self.picked.insert(path);
                 Atom::Leaf(fact, mode)

@@ -101,6 +101,10 @@ pub struct Example {
     pub arguments: String,
     /// Texts that untrusted tools returned before the call.
     pub untrusted: Vec<String>,
+    /// What was read before the call that is private.
+    pub private: Vec<String>,
+    /// What the user typed before the call.
+    pub typed: Vec<String>,
     /// How often the same call was made before, in the same moment.
     pub earlier_calls: u32,
     /// The verdict of the compiled policy.

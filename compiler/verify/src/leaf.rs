@@ -7,6 +7,7 @@ use super::automaton::Table;
 use super::facts::{Fact, Look};
 use bouncer_compiler::lower::Mode;
 use bouncer_compiler::policy::{Compare, ListItem, Op, Provenance, Scalar, TypeName};
+use bouncer_plan::Label;
 use bouncer_plan::format::TestClass;
 use bouncer_plan::literals::canonical_number;
 use bouncer_reader::address;
@@ -38,6 +39,27 @@ pub(super) enum Seen {
     Observed,
     /// As a whole leaf of a trusted output.
     Trusted,
+    /// Among the user's own words.
+    Typed,
+    /// As a private leaf of an output with this label.
+    Private(Label),
+}
+
+impl Seen {
+    /// Whether an outsider may have written it.
+    pub const fn is_untrusted(self) -> bool {
+        matches!(self, Self::Untrusted | Self::Private(Label::Untrusted))
+    }
+
+    /// Whether whoever saw it has read what an outsider may have written or influenced, and
+    /// whether something private.
+    pub const fn reads(self) -> (bool, bool) {
+        match self {
+            Self::Nowhere | Self::Trusted | Self::Typed => (false, false),
+            Self::Untrusted | Self::Observed => (true, false),
+            Self::Private(label) => (!matches!(label, Label::Trusted), true),
+        }
+    }
 }
 
 /// A leaf of a call.
@@ -161,22 +183,29 @@ pub(super) fn outcome(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option
             };
             let from = match leaf.seen {
                 Seen::Nowhere => Provenance::Unproven,
-                Seen::Untrusted => Provenance::Untrusted,
-                Seen::Observed => Provenance::Observed,
-                Seen::Trusted => Provenance::Trusted,
+                Seen::Untrusted | Seen::Private(Label::Untrusted) => Provenance::Untrusted,
+                Seen::Observed | Seen::Private(Label::Observed) => Provenance::Observed,
+                Seen::Trusted | Seen::Private(Label::Trusted) => Provenance::Trusted,
+                Seen::Typed => Provenance::User,
             };
-            // What the user typed is not searched for.
-            let user = labels.contains(&Provenance::User);
-            (!user).then(|| Outcome::of(Some(labels.contains(&from)), leaf.through))
+            Some(Outcome::of(Some(labels.contains(&from)), leaf.through))
+        }
+        Look::Private => {
+            let private = matches!(leaf.seen, Seen::Private(_));
+            Some(Outcome::of(Some(private), leaf.through))
         }
         Look::Carries => Some(Outcome::of(Some(carries(leaf)), leaf.through)),
         Look::Raw => Some(same_everywhere(constrained(fact, leaf, table)?)),
         Look::Trusted => {
-            let trusted = leaf.seen == Seen::Trusted || is_listed(fact, leaf);
+            let vouched = matches!(
+                leaf.seen,
+                Seen::Trusted | Seen::Typed | Seen::Private(Label::Trusted)
+            );
+            let trusted = vouched || is_listed(fact, leaf);
             Some(same_everywhere(trusted))
         }
         Look::Tainted => {
-            let tainted = leaf.seen == Seen::Untrusted && !is_listed(fact, leaf);
+            let tainted = leaf.seen.is_untrusted() && !is_listed(fact, leaf);
             Some(same_everywhere(tainted))
         }
         Look::Count | Look::Calls(_) | Look::Session => None,
@@ -186,7 +215,7 @@ pub(super) fn outcome(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option
 /// Whether a leaf that was read from outsiders holds a destination. All that was read is
 /// the leaf itself.
 fn carries(leaf: &Leaf) -> bool {
-    if !matches!(leaf.seen, Seen::Untrusted | Seen::Observed) {
+    if !leaf.seen.is_untrusted() && leaf.seen != Seen::Observed {
         return false;
     }
     let mut folded = String::new();

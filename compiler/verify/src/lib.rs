@@ -4,6 +4,7 @@
 //! knows nothing of files or terminals, and of a policy's text only where things stand.
 
 mod analysis;
+mod arguments;
 mod automaton;
 mod bag;
 mod change;
@@ -15,6 +16,7 @@ mod excluded;
 mod exfiltration;
 mod facts;
 mod finding;
+mod history;
 mod leaf;
 #[cfg(test)]
 mod lint_tests;
@@ -31,10 +33,12 @@ mod rules;
 mod run;
 mod schema;
 mod search;
+mod session;
 mod show;
 mod smells;
 mod stages;
 mod suppress;
+mod table;
 mod theory;
 mod tool_cost;
 mod unmodelled;
@@ -43,6 +47,7 @@ mod words;
 
 pub use finding::{Accepted, Example, Finding, Kind, Place, Report, Severity, Share};
 pub use run::run;
+pub use table::{EffectRow, EffectsTable, STATES, ToolVerdicts, effects_table};
 pub use tool_cost::ToolCost;
 
 use bouncer_compiler::condition;

@@ -14,6 +14,7 @@ use super::theory::Theory;
 use super::words::{self, End};
 use bouncer_compiler::policy::{Compare, Contract, ListItem, Op, Policy, Scalar};
 use bouncer_plan::Verdict;
+use bouncer_plan::format::EffectVerdicts;
 use bouncer_reader::number;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -29,6 +30,8 @@ pub(super) struct View<'m, 'p> {
     /// The verdicts where no rule matches: the tool's own, where its hints are known.
     pub fallbacks: [Verdict; 2],
     pub contract: Option<&'p Contract>,
+    /// The strictest that the defaults for effects can say where no rule decides.
+    pub layer: Verdict,
 }
 
 /// Whether `new` is surely at least as strict as `old`. `globs`: rules can differ in the
@@ -39,7 +42,40 @@ pub(super) fn at_least_as_strict(
     new: &View<'_, '_>,
     globs: bool,
 ) -> bool {
-    contracts(old, new) && Lines::new(theory, old, new, globs).hold()
+    contracts(old, new) && effects(old, new) && Lines::new(theory, old, new, globs).hold()
+}
+
+/// Whether what holds by effect is at least as strict, call by call, where no rule decides.
+fn effects(old: &View<'_, '_>, new: &View<'_, '_>) -> bool {
+    let (before, after) = (&old.model.policy.effects, &new.model.policy.effects);
+    let said = |contract: Option<&Contract>| {
+        contract.map(|contract| {
+            (
+                contract.effects,
+                contract.effects_complete,
+                contract.decides,
+            )
+        })
+    };
+    let stricter = |before: &EffectVerdicts, after: &EffectVerdicts| {
+        before
+            .iter()
+            .zip(after)
+            .all(|(before, after)| after >= before)
+    };
+    // The user has to have named one of the effects that are asked about: with one less, what
+    // they named may be none of them.
+    let asked = |verdicts: &EffectVerdicts| verdicts.map(|verdict| verdict == Verdict::Allow);
+    let same_asked = asked(&before.after_untrusted) == asked(&after.after_untrusted);
+    let (was, is) = (old.model.policy, new.model.policy);
+    (old.layer == Verdict::Allow && said(old.contract) == said(new.contract))
+        || (was.built_in == is.built_in
+            && was.heuristics == is.heuristics
+            && said(old.contract) == said(new.contract)
+            && stricter(&before.on_effect, &after.on_effect)
+            && stricter(&before.after_untrusted, &after.after_untrusted)
+            && same_asked
+            && has_all(before.me.iter(), after.me.iter()))
 }
 
 fn contracts(old: &View<'_, '_>, new: &View<'_, '_>) -> bool {
@@ -158,7 +194,8 @@ impl<'t, 'm> Lines<'t, 'm> {
         let [c, d] = new.fallbacks;
         Self {
             theory,
-            old_most: from_end(&of_old, a.max(b), Verdict::max),
+            // Where a rule decides, the defaults for effects are silent.
+            old_most: from_end(&of_old, a.max(b).max(old.layer), Verdict::max),
             new_least: from_end(&of_new, c.min(d), Verdict::min),
             old: of_old,
             new: of_new,
@@ -288,6 +325,7 @@ impl<'t, 'm> Lines<'t, 'm> {
             }
             (Atom::Count(a, mode), Atom::Count(b, other)) if mode == other => (a, b),
             (Atom::Calls(a, mode), Atom::Calls(b, other)) if mode == other => (a, b),
+            (Atom::Session(a, mode), Atom::Session(b, other)) if mode == other => (a, b),
             _ => return false,
         };
         if holds {
@@ -335,6 +373,7 @@ fn answers_within(a: &Fact, b: &Fact) -> bool {
         (Op::Part(how, a), Op::Part(other, b)) if how == other => how.holds(a, b),
         (Op::Within(a), Op::Within(b)) => has_all(b.iter(), a.iter()),
         (Op::Provenance(a), Op::Provenance(b)) => has_all(b.iter(), a.iter()),
+        (Op::Effect(a), Op::Effect(b)) => a.without(*b).is_empty(),
         (Op::Compare(how, a), Op::Compare(other, b)) if how == other => match how {
             Compare::Less | Compare::LessEqual => {
                 matches!(compared(a, b), Some(Ordering::Less | Ordering::Equal))

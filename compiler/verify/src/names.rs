@@ -1,13 +1,17 @@
 //! Which tools there can be: for globs that have to match and globs that may not, a tool.
 
 use super::ListedTool;
+use super::session::ANYTHING;
 use super::theory::{Answer, Theory};
 use super::words::{self, Constraint, End};
 use bouncer_compiler::policy::{Policy, ToolGlob};
+use bouncer_engine::gate::{Doing, Gate};
+use bouncer_plan::Effects;
 use bouncer_plan::format::GlobKind;
 use bouncer_plan::glob;
 use regex_syntax::escape;
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// Names that need no quoting.
 const NAME: &str = r"\A[a-zA-Z0-9](?:_{0,2}[a-zA-Z0-9.-])*\z";
@@ -151,6 +155,8 @@ pub(super) struct Names {
     mentioned: Vec<Tool>,
     /// Those that rules name.
     ruled: Vec<Tool>,
+    /// The compiled policy, with the tools of the lock, and without any: it says what tools do.
+    gates: Option<[Rc<Gate>; 2]>,
 }
 
 /// Which tools are meant.
@@ -210,6 +216,76 @@ impl Names {
             self.globs.push(glob);
         }
         id
+    }
+
+    /// Has a compiled policy say what tools do.
+    pub fn ask_gates(&mut self, gates: [Rc<Gate>; 2]) {
+        self.gates = Some(gates);
+    }
+
+    fn gate(&self, tool: &Tool) -> Option<&Gate> {
+        let [pinned, open] = self.gates.as_ref()?;
+        Some(if tool.listed.is_some() { pinned } else { open })
+    }
+
+    /// What calls of a tool can do.
+    pub fn doing(&self, tool: &Tool) -> Doing {
+        let known = self.gate(tool);
+        let known = known.and_then(|gate| gate.doing(tool.server.as_deref(), &tool.tool));
+        known.unwrap_or(ANYTHING)
+    }
+
+    /// What a call does; `None`: nothing could be told.
+    pub fn done_by(&self, tool: &Tool, arguments: &str) -> Option<Effects> {
+        let arguments: serde_json::Value = serde_json::from_str(arguments).ok()?;
+        let top = arguments.as_object()?;
+        let texts = top
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
+        let gate = self.gate(tool)?;
+        gate.done_by(tool.server.as_deref(), &tool.tool, texts)
+    }
+
+    pub fn is_exact(&self, id: u32) -> bool {
+        self.get(id).is_some_and(Glob::is_exact)
+    }
+
+    /// Tools whose names match all of `must` and none of `not`: those of the lock; or those that
+    /// rules name, and those that one gets by filling in what is `telling`.
+    pub fn candidates(
+        &self,
+        must: &[u32],
+        not: &[u32],
+        universe: Universe,
+        telling: &[&str],
+    ) -> Vec<Tool> {
+        let fitting = |tools: &[Tool]| -> Vec<Tool> {
+            let fits = tools.iter().filter(|tool| self.fits(must, not, &tool.full));
+            fits.cloned().collect()
+        };
+        let exact = must.iter().filter_map(|id| self.get(*id));
+        let one = exact.clone().find(|glob| glob.is_exact());
+        match (universe, one) {
+            (Universe::Listed, Some(glob)) => {
+                let place = self.places.get(&glob.pattern);
+                let one = place.and_then(|place| self.listed.get(*place..=*place));
+                return fitting(one.unwrap_or_default());
+            }
+            (Universe::Listed, None) => return fitting(&self.listed),
+            (Universe::Open, Some(glob)) => return fitting(&[Tool::of_full(&glob.pattern)]),
+            (Universe::Open, None) => {}
+        }
+        let mut tools = fitting(&self.ruled);
+        let patterns: Vec<&str> = exact.map(|glob| glob.pattern.as_str()).collect();
+        for pattern in patterns.into_iter().chain(["*"]) {
+            for part in telling {
+                let name = pattern.replace('*', part);
+                if !name.contains(['?', '[']) && self.fits(must, not, &name) {
+                    tools.push(Tool::of_full(&name));
+                }
+            }
+        }
+        tools
     }
 
     /// Whole names that the policies mention.

@@ -18,8 +18,11 @@ use super::unmodelled::{self, Known};
 use super::ways::{Part, Scope, along};
 use super::{Example, Kind, Place, Severity};
 use bouncer_compiler::diagnostic::Code;
-use bouncer_compiler::policy::{Assertion, Cond, Fallback, Policy, Pos, Property, Rule, RuleSet};
-use bouncer_plan::Verdict;
+use bouncer_compiler::policy::{
+    Assertion, Cond, Contract, EffectDefaults, Fallback, Policy, Pos, Property, Rule, RuleSet,
+};
+use bouncer_engine::tools::Heuristics;
+use bouncer_plan::{Effect, Verdict};
 
 /// Tools that one question is asked about together.
 #[derive(Clone, Debug)]
@@ -36,6 +39,26 @@ pub(super) struct Claimed<'c> {
     /// Every way of picking leaves satisfies one of the rows.
     pub of_every_pick: bool,
     pub bounds: &'c [Bound],
+    /// What was read before: something untrusted, something private. `None`: whatever.
+    pub read: Option<(bool, bool)>,
+    /// The user, or a trusted record, may vouch for something.
+    pub vouched: bool,
+    /// What no call gets less than where no rule decides.
+    pub floor: Verdict,
+}
+
+impl<'c> Claimed<'c> {
+    /// What is looked for in any conversation.
+    pub const fn anyhow(rows: &'c [Row], of_every_pick: bool, bounds: &'c [Bound]) -> Self {
+        Self {
+            rows,
+            of_every_pick,
+            bounds,
+            read: None,
+            vouched: true,
+            floor: Verdict::Allow,
+        }
+    }
 }
 
 /// Says which calls an assertion is about: the plan of a policy that asks nothing else.
@@ -46,11 +69,7 @@ pub(super) struct Meant<'p> {
 
 impl Meant<'_> {
     fn is_about(&mut self, tool: &Tool, call: &Written) -> bool {
-        let tool = Tool {
-            listed: None,
-            ..tool.clone()
-        };
-        let verdict = self.judge.judge(&tool, call).verdict;
+        let verdict = self.judge.judge(tool, call).verdict;
         (verdict == Verdict::Allow) == self.permissive
     }
 }
@@ -106,7 +125,7 @@ impl Analysis<'_> {
             return false;
         }
         let probe = probe(self.model.policy, property, permissive);
-        let mut meant = match Judge::new(&probe, &[]) {
+        let mut meant = match Judge::new(&probe, self.model.judge.tools()) {
             Ok(judge) => Some(Meant { judge, permissive }),
             Err(_) => None,
         };
@@ -115,22 +134,15 @@ impl Analysis<'_> {
             unknown = false;
             for context in &contexts {
                 for bounds in violations(property) {
-                    let claim = Claimed {
-                        rows: &rows,
-                        of_every_pick: permissive,
-                        bounds: &bounds,
-                    };
+                    let claim = Claimed::anyhow(&rows, permissive, &bounds);
                     let mut answer = self.violated(context, &claim, level, meant.as_mut());
                     // Another leaf of the same list may decide than the one that is meant.
                     let other_leaf = answer == Answer::Empty
                         && !permissive
                         && matches!(bounds.as_slice(), [Bound::AtLeast(_)]);
                     if other_leaf {
-                        let claim = Claimed {
-                            rows: &[Row::new()],
-                            of_every_pick: false,
-                            bounds: &bounds,
-                        };
+                        let every = [Row::new()];
+                        let claim = Claimed::anyhow(&every, false, &bounds);
                         answer = self.violated(context, &claim, level, meant.as_mut());
                     }
                     match answer {
@@ -212,6 +224,9 @@ impl Analysis<'_> {
             rows,
             of_every_pick,
             bounds,
+            read,
+            vouched,
+            floor,
         } = *claim;
         if self.is_stopped(context, rows, bounds) {
             return Answer::Empty;
@@ -220,21 +235,33 @@ impl Analysis<'_> {
         let guessed = unmodelled::is_guessed(self.model.policy, &context.tool, known);
         // What only a name suggests is not counted on.
         let terms = if guessed {
-            Terms::default()
+            Terms::guessed(self.model.policy)
         } else {
             self.terms(context)
         };
         let sure = self.fallback(&context.tool);
-        let (least, most) = unmodelled::fallbacks(self.model.policy, sure, known);
+        let (least, most) = match read {
+            None => unmodelled::fallbacks(self.model.policy, sure, known),
+            // In a picture no tool calls itself destructive that no lock lists.
+            Some(_) => (sure, sure),
+        };
         let applicable = self.applicable(context);
         let choices: Vec<Vec<_>> = bounds
             .iter()
             .map(|bound| {
                 let fallback = match bound {
-                    Bound::AtMost(_) => least,
-                    Bound::AtLeast(_) => most,
+                    Bound::AtMost(_) => least.max(floor),
+                    Bound::AtLeast(_) | Bound::Never => most,
                 };
-                ways(&mut self.model, &terms, fallback, &applicable, *bound)
+                let layer = terms.layer_after(read);
+                ways(
+                    &mut self.model,
+                    &terms,
+                    layer,
+                    fallback,
+                    &applicable,
+                    *bound,
+                )
             })
             .collect();
         let mut answer = if self.may_be_missed(context, known, &terms, rows, bounds) {
@@ -272,13 +299,19 @@ impl Analysis<'_> {
                     if of_every_pick && !holds_for_every_pick(theory, names, assignment, rows) {
                         return false;
                     }
-                    let kept =
-                        |judged: &Judged| bounds.iter().all(|bound| bound.holds(judged.verdict));
-                    shown =
-                        judge.show_meant(&theory.facts, assignment, &kept, &mut |tool, call| {
-                            let meant = meant.as_mut();
-                            meant.is_none_or(|meant| meant.is_about(tool, call))
-                        });
+                    let kept = |judged: &Judged| {
+                        bounds.iter().all(|bound| bound.holds(judged.verdict))
+                            && read.is_none_or(|read| judged.read == read)
+                    };
+                    let mut calls = judge.write(&theory.facts, assignment).unwrap_or_default();
+                    if terms.layer() > Verdict::Allow {
+                        calls.extend(judge.variants(&calls));
+                    }
+                    calls.retain(|call| vouched || call.typed.is_empty());
+                    shown = judge.among(&assignment.tool, &calls, &kept, &mut |tool, call| {
+                        let meant = meant.as_mut();
+                        meant.is_none_or(|meant| meant.is_about(tool, call))
+                    });
                     shown.is_some()
                 },
             );
@@ -342,7 +375,7 @@ impl Analysis<'_> {
         let (policy, tool) = (self.model.policy, &context.tool);
         let at_least = bounds.iter().any(|bound| match bound {
             Bound::AtLeast(least) => *least > Verdict::Allow,
-            Bound::AtMost(_) => false,
+            Bound::AtMost(_) | Bound::Never => false,
         });
         let counts = rows
             .iter()
@@ -351,6 +384,7 @@ impl Analysis<'_> {
         unmodelled::is_ambiguous(policy, tool, known)
             || at_least
                 && (unmodelled::is_guessed(policy, tool, known)
+                    && unmodelled::may_be_forbidden(policy)
                     // What a call holds is judged too, and the stricter verdict counts.
                     || unmodelled::dispatches(policy, tool)
                     // An object without leaves satisfies no constraint.
@@ -363,11 +397,14 @@ impl Analysis<'_> {
             .tool
             .listed
             .and_then(|place| self.model.judge.definition(place));
+        let doing = self.names.doing(&context.tool);
+        let doing = unmodelled::doing(self.model.policy, doing, self.known(context));
         Terms::of(
             self.model.policy,
             &context.tool,
             definition,
             &mut self.theory,
+            doing,
         )
     }
 
@@ -471,7 +508,8 @@ impl Analysis<'_> {
     }
 }
 
-/// A policy of one rule: what it says of a call tells whether an assertion is about it.
+/// A policy of one rule: what it says of a call tells whether an assertion is about it. What
+/// tools return and do stays as it is.
 fn probe(policy: &Policy, property: &Property, permissive: bool) -> Policy {
     let (action, otherwise) = if permissive {
         (Verdict::Allow, Verdict::Deny)
@@ -482,8 +520,31 @@ fn probe(policy: &Policy, property: &Property, permissive: bool) -> Policy {
         action: otherwise,
         at: None,
     };
+    let contracts = policy.contracts.iter().map(|contract| Contract {
+        exfiltrating: false,
+        write_params: Vec::new(),
+        arg_patterns: Vec::new(),
+        confirm: false,
+        max_calls: None,
+        rates: Vec::new(),
+        dispatches: None,
+        decides: true,
+        ..contract.clone()
+    });
+    let heuristics = policy.heuristics.clone().map(|heuristics| Heuristics {
+        destructive_max_calls: None,
+        ..heuristics
+    });
+    let silent = Effect::ALL.map(|_| Verdict::Allow);
     Policy {
         files: policy.files.clone(),
+        contracts: contracts.collect(),
+        heuristics,
+        effects: EffectDefaults {
+            on_effect: silent,
+            after_untrusted: silent,
+            me: Vec::new(),
+        },
         rules: Some(RuleSet {
             rules: vec![Rule {
                 tools: vec![property.tools.clone()],

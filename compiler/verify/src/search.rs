@@ -4,12 +4,14 @@
 //! on which of its literals is to fail, and asks again. Complete: where every branch is
 //! impossible there is no such pick. Knows rows; knows nothing of what they decide.
 
+mod before;
 mod leaves;
 
 use super::bag::{Bag, Demand};
 use super::facts::{Atom, Claim, FactId, Facts, Lit};
 use super::leaf::{Leaf, counted};
 use super::names::{Names, Tool, Universe};
+use super::session::State;
 use super::theory::{Answer, Level, Theory, contradicts};
 use bouncer_compiler::lower::Mode;
 use std::borrow::Cow;
@@ -74,6 +76,8 @@ pub(super) struct Assignment {
     pub bags: BTreeMap<u32, Bag>,
     /// Attempts, this one included.
     pub calls: u64,
+    /// What the call does, and what was before it.
+    pub session: State,
 }
 
 /// Ways of picking leaves of one call that are tried.
@@ -115,6 +119,7 @@ pub(super) struct Wanted {
     pub not: Vec<u32>,
     demands: BTreeMap<u32, Demand>,
     calls: Vec<Claim>,
+    session: Vec<Claim>,
 }
 
 /// Branches of one search.
@@ -228,6 +233,12 @@ impl Wanted {
                 }
                 !contradicts(&self.calls)
             }
+            Atom::Session(fact, mode) => {
+                if let Err(at) = self.session.binary_search(&(fact, mode, holds)) {
+                    self.session.insert(at, (fact, mode, holds));
+                }
+                !contradicts(&self.session)
+            }
         }
     }
 
@@ -265,6 +276,7 @@ impl Wanted {
                 demand(fact).is_some_and(|asked| asked.count.contains(&(fact, mode, holds)))
             }
             Atom::Calls(fact, mode) => self.calls.contains(&(fact, mode, holds)),
+            Atom::Session(fact, mode) => self.session.contains(&(fact, mode, holds)),
         }
     }
 
@@ -409,30 +421,6 @@ impl<'a> Searcher<'a> {
         answer
     }
 
-    /// The simplest call that meets what is wanted.
-    fn simplest(&mut self, wanted: &Wanted) -> Answer<Assignment> {
-        let tool = match self
-            .names
-            .find(self.theory, &wanted.must, &wanted.not, self.universe)
-        {
-            Answer::Found(tool) => tool,
-            Answer::Empty => return Answer::Empty,
-            Answer::Unknown => return Answer::Unknown,
-        };
-        let bags = self.leaves(&wanted.demands);
-        let calls = self.attempts(&wanted.calls);
-        match (bags, calls) {
-            (Answer::Empty, _) | (_, Some(None)) => Answer::Empty,
-            (Answer::Found((own, bags)), Some(Some(calls))) => Answer::Found(Assignment {
-                tool,
-                own,
-                bags,
-                calls,
-            }),
-            _ => Answer::Unknown,
-        }
-    }
-
     /// How many attempts meet the claims: `Some(None)` if none do.
     fn attempts(&self, claims: &[Claim]) -> Option<Option<u64>> {
         if claims.is_empty() {
@@ -493,6 +481,10 @@ impl<'a> Searcher<'a> {
                 self.count(fact, mode, count)?
             }
             Atom::Calls(fact, mode) => self.count(fact, mode, assignment.calls)?,
+            Atom::Session(fact, mode) => {
+                let fact = self.theory.facts.get(fact)?;
+                assignment.session.answers(&fact.op, mode)
+            }
         })
     }
 

@@ -59,6 +59,8 @@ impl<'a> Judge<'a> {
             tool: tool.to_owned(),
             arguments,
             untrusted: untrusted.to_vec(),
+            private: Vec::new(),
+            typed: Vec::new(),
             earlier_calls: 0,
             verdict,
             contract,

@@ -8,19 +8,22 @@ use super::facts::{Claim, FactId, Look};
 use super::model::Model;
 use super::names::Tool;
 use super::search::{Row, Wanted};
+use super::session::ANYTHING;
 use super::theory::Theory;
 use bouncer_compiler::lower::Mode;
-use bouncer_compiler::policy::{
-    Contract, Layer, ListItem, Op, Path, Policy, Scalar, Segment, TrustedForm,
-};
+use bouncer_compiler::policy::{Contract, Layer, ListItem, Op, Path, Policy, Scalar, TrustedForm};
+use bouncer_engine::gate::Doing;
 use bouncer_engine::tools::ToolDefinition;
-use bouncer_plan::Verdict;
+use bouncer_plan::format::EffectVerdicts;
+use bouncer_plan::{Effect, Effects, Verdict};
 
 /// A bound on a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
     AtMost(Verdict),
     AtLeast(Verdict),
+    /// No verdict keeps it: what holds is that no rule decides.
+    Never,
 }
 
 impl Bound {
@@ -28,6 +31,7 @@ impl Bound {
         match self {
             Self::AtMost(most) => verdict <= most,
             Self::AtLeast(least) => verdict >= least,
+            Self::Never => false,
         }
     }
 }
@@ -52,6 +56,25 @@ pub(super) struct Way {
 }
 
 impl Way {
+    /// Whether it is the way of calls that no rule decides.
+    fn is_undecided(&self) -> bool {
+        self.rules
+            .as_ref()
+            .is_some_and(|rules| rules.globs.is_empty())
+    }
+
+    /// Whether it is the way of calls of which the defaults for effects say something.
+    fn is_by_effect(&self) -> bool {
+        let rules = self.rules.as_ref();
+        rules.is_some_and(|rules| rules.bound == Bound::Never)
+    }
+
+    /// Whether both ways are of calls that no rule decides, and one is by what the defaults for
+    /// effects say: where these are the same, so is what they say.
+    pub fn is_alike(&self, other: &Self) -> bool {
+        self.is_undecided() && other.is_undecided() && (self.is_by_effect() || other.is_by_effect())
+    }
+
     /// Asks for everything but the rules.
     pub fn ask(&self, wanted: &mut Wanted) {
         for (path, claim) in &self.each {
@@ -73,8 +96,6 @@ pub(super) struct Terms {
     constraints: Vec<(u32, FactId)>,
     /// The sink gate applies.
     gated: bool,
-    /// Someone could vouch for a destination.
-    vouched: bool,
     on_tainted: Option<Verdict>,
     /// By declared sink: its path, whether its leaves are trusted, whether tainted.
     sinks: Vec<(u32, FactId, FactId)>,
@@ -84,6 +105,9 @@ pub(super) struct Terms {
     confirm: bool,
     /// Not even the first call is within the budget.
     never: bool,
+    /// The strictest that the defaults for effects can say where no rule decides, and the same
+    /// before anything untrusted was read.
+    layer: Option<(Verdict, Verdict)>,
 }
 
 /// The contract that applies to a tool: the user's before a pack's, the longer key before
@@ -124,8 +148,12 @@ impl Terms {
         tool: &Tool,
         definition: Option<&ToolDefinition>,
         theory: &mut Theory,
+        doing: Doing,
     ) -> Self {
-        let mut terms = Self::default();
+        let mut terms = Self {
+            layer: Some(layer(policy, doing)),
+            ..Self::default()
+        };
         let Some(contract) = contract_of(policy, tool) else {
             let named = || ToolDefinition::from_json(serde_json::json!({ "name": tool.tool })).ok();
             let definition = definition.cloned().or_else(named);
@@ -136,12 +164,6 @@ impl Terms {
                 .map(|(heuristics, definition)| heuristics.derive(&definition));
             if let Some(derived) = derived {
                 terms.never = derived.max_calls == Some(0);
-                terms.gated = !derived.sinks.is_empty();
-                terms.vouched = theory.can_trust;
-                for sink in &derived.sinks {
-                    let keys = sink.iter().cloned().map(Segment::Key).collect();
-                    terms.sink(&Path(keys), Vec::new(), theory);
-                }
             }
             return terms;
         };
@@ -163,13 +185,34 @@ impl Terms {
         terms.gated = contract.exfiltrating;
         if contract.exfiltrating {
             terms.on_tainted = Some(contract.on_tainted);
-            terms.vouched = !contract.trusted.is_empty() || theory.can_trust;
             let listed = trusted_items(contract);
             for sink in &contract.sinks {
                 terms.sink(&sink.path, listed.clone(), theory);
             }
         }
         terms
+    }
+
+    /// The terms of a tool of which only the name is known: what it suggests is not counted on,
+    /// but for what the defaults say of it.
+    pub fn guessed(policy: &Policy) -> Self {
+        Self {
+            layer: Some(layer(policy, ANYTHING)),
+            ..Self::default()
+        }
+    }
+
+    /// The strictest that the defaults for effects can say where no rule decides.
+    pub fn layer(&self) -> Verdict {
+        self.layer.map_or(Verdict::Allow, |(any, _)| any)
+    }
+
+    /// The same where what was read is known.
+    pub fn layer_after(&self, read: Option<(bool, bool)>) -> Verdict {
+        match (self.layer, read) {
+            (Some((_, before)), Some((false, _))) => before,
+            _ => self.layer(),
+        }
     }
 
     /// Whether arguments have to be so and so.
@@ -222,9 +265,6 @@ impl Terms {
                     }
                     return vec![way];
                 }
-                if !self.vouched && !self.optional {
-                    return Vec::new();
-                }
                 let mut ways = Vec::new();
                 for (path, fact, _) in &self.sinks {
                     let mut with = way.clone();
@@ -241,6 +281,7 @@ impl Terms {
                 ways
             }
             Bound::AtLeast(Verdict::Allow) => vec![Way::default()],
+            Bound::Never => Vec::new(),
             Bound::AtLeast(least) => {
                 if self.never || (self.confirm && least == Verdict::Ask) {
                     return vec![Way::default()];
@@ -282,6 +323,7 @@ impl Terms {
 pub(super) fn ways(
     model: &mut Model<'_>,
     terms: &Terms,
+    layer: Verdict,
     fallback: Verdict,
     applicable: &[u32],
     bound: Bound,
@@ -331,7 +373,70 @@ pub(super) fn ways(
                 ..Way::default()
             }));
             ways.extend(others);
+            if bound.holds(layer) {
+                ways.push(Way {
+                    rules: Some(ByRules {
+                        rows: vec![Row::new()],
+                        globs: Vec::new(),
+                        before: count,
+                        bound: Bound::Never,
+                    }),
+                    ..Way::default()
+                });
+            }
         }
+        Bound::Never => {}
     }
     ways
+}
+
+/// What a call with these effects gets at least where no rule decides and nobody vouches for
+/// its target. `untrusted`: something untrusted was read before.
+pub(super) fn floor(
+    policy: &Policy,
+    contract: Option<&Contract>,
+    effects: Effects,
+    untrusted: bool,
+) -> Verdict {
+    let gated = contract.is_some_and(|contract| contract.exfiltrating);
+    if gated || !policy.effects.me.is_empty() {
+        return Verdict::Allow;
+    }
+    let (verdicts, surely) = if untrusted {
+        let outward = Effects::HARD.with(Effect::Send);
+        (&policy.effects.after_untrusted, outward)
+    } else {
+        (&policy.effects.on_effect, Effects::HARD)
+    };
+    let of = |effect: Effect| verdicts.get(effect as usize).copied();
+    let asked = effects.without(Effects::one(Effect::Read)).iter();
+    let asked = asked.filter(|effect| of(*effect) > Some(Verdict::Allow));
+    let asked: Effects = asked.collect();
+    let said = asked.iter().filter_map(of).max();
+    said.filter(|_| asked.intersects(surely))
+        .unwrap_or(Verdict::Allow)
+}
+
+/// The strictest that the defaults for effects can say of calls that do such things.
+fn layer(policy: &Policy, doing: Doing) -> (Verdict, Verdict) {
+    if !doing.by_effect {
+        return (Verdict::Allow, Verdict::Allow);
+    }
+    // A call of which nothing is known is taken to read and to write.
+    let mut effects = doing.most;
+    if doing.least.is_empty() {
+        effects = effects.with(Effect::Write);
+    }
+    let said = |verdicts: &EffectVerdicts| {
+        let each = effects.without(Effects::one(Effect::Read)).iter();
+        each.filter_map(|effect| verdicts.get(effect as usize).copied())
+            .max()
+            .unwrap_or(Verdict::Allow)
+    };
+    let before = said(&policy.effects.on_effect);
+    match said(&policy.effects.after_untrusted) {
+        Verdict::Allow => (before, before),
+        // An address out of what was read is denied.
+        Verdict::Ask | Verdict::Deny => (Verdict::Deny, before),
+    }
 }

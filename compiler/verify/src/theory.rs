@@ -18,9 +18,11 @@ use super::automaton::Table;
 use super::facts::{Claim, Fact, FactId, Facts, Look};
 use super::leaf::{self, Leaf, Outcome, Seen, Value};
 use super::overlap::Stands;
+use super::session::{self, Given, Happens, State};
 use super::words::Constraint;
 use bouncer_compiler::lower::Mode;
-use bouncer_compiler::policy::Op;
+use bouncer_compiler::policy::{Op, Policy};
+use bouncer_plan::Label;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
@@ -75,6 +77,9 @@ impl Leaves {
 /// One question may take this part of all steps.
 const SHARE: u64 = 10;
 
+/// What is asked of one leaf, how it stands, and what may have been before.
+type LeavesKey = (Vec<Claim>, Stands, (bool, bool), bool);
+
 /// Answers questions about leaves, and remembers the answers.
 #[derive(Debug)]
 pub(super) struct Theory {
@@ -87,13 +92,22 @@ pub(super) struct Theory {
     /// Some output of the policy's tools can be trusted, or observed.
     pub can_trust: bool,
     pub can_observe: bool,
+    /// What can be before a call.
+    pub happens: Happens,
+    /// The labels that private outputs have.
+    pub private_labels: Vec<Label>,
+    /// What may have been read: something untrusted, something private.
+    pub may_read: (bool, bool),
+    /// The user may have typed something.
+    pub vouched: bool,
+    sessions: session::Known,
     /// Where the leaf that is being looked for was seen.
     seen: Seen,
     tables: HashMap<String, Option<Rc<Table>>>,
     patterns: HashMap<FactId, Option<Rc<Table>>>,
     /// Patterns too large to reason about, as written.
     too_large: BTreeMap<FactId, String>,
-    leaves: HashMap<(Vec<Claim>, Stands), Rc<Leaves>>,
+    leaves: HashMap<LeavesKey, Rc<Leaves>>,
     outcomes: HashMap<(Leaf, FactId), Option<Outcome>>,
 }
 
@@ -106,6 +120,11 @@ impl Theory {
             share: budget / SHARE,
             can_trust: false,
             can_observe: false,
+            happens: Happens::default(),
+            private_labels: Vec::new(),
+            may_read: (true, true),
+            vouched: true,
+            sessions: HashMap::new(),
             seen: Seen::Nowhere,
             tables: HashMap::new(),
             patterns: HashMap::new(),
@@ -113,6 +132,25 @@ impl Theory {
             leaves: HashMap::new(),
             outcomes: HashMap::new(),
         }
+    }
+
+    /// Notes what can be before a call under some policies.
+    pub fn expect(&mut self, policies: &[&Policy]) {
+        let outputs = policies.iter().flat_map(|policy| &policy.contracts);
+        let outputs = outputs.filter_map(|contract| contract.outputs.as_ref());
+        for outputs in outputs {
+            if outputs.private {
+                self.private_labels.push(outputs.label);
+            }
+            let fields = outputs.fields.iter().filter(|field| field.private);
+            self.private_labels.extend(fields.map(|field| field.label));
+        }
+        self.private_labels.sort_unstable();
+        self.private_labels.dedup();
+        self.happens = Happens {
+            private: !self.private_labels.is_empty(),
+            words: policies.iter().any(|policy| policy.heuristics.is_some()),
+        };
     }
 
     /// Starts a question, with steps of its own. What is counted depends on nothing but the
@@ -203,7 +241,7 @@ impl Theory {
         let mut claims = claims.to_vec();
         claims.sort_unstable();
         claims.dedup();
-        let key = (claims, stands);
+        let key = (claims, stands, self.may_read, self.vouched);
         if let Some(known) = self.leaves.get(&key) {
             return Rc::clone(known);
         }
@@ -213,6 +251,39 @@ impl Theory {
             self.leaves.insert(key, Rc::clone(&answer));
         }
         answer
+    }
+
+    /// What is before a call that meets all claims; `None` if nothing can be.
+    pub fn session(&mut self, claims: &[Claim], given: Given) -> Option<State> {
+        session::find(claims, given, self.happens, &self.facts, &mut self.sessions)
+    }
+
+    /// Where a leaf can have been seen, and whether such a conversation can be made up.
+    fn sources(&self, about: bool, private: bool) -> Vec<(Seen, bool)> {
+        let (untrusted, secret) = self.may_read;
+        let mut sources = vec![(Seen::Nowhere, true)];
+        // Without claims about it, nothing has to have been seen.
+        if !about {
+            return sources;
+        }
+        if self.vouched {
+            sources.push((Seen::Typed, true));
+        }
+        if untrusted {
+            sources.push((Seen::Untrusted, true));
+        }
+        if self.can_observe && untrusted {
+            sources.push((Seen::Observed, false));
+        }
+        if self.can_trust {
+            sources.push((Seen::Trusted, false));
+        }
+        if private && secret {
+            let labels = self.private_labels.iter();
+            let labels = labels.filter(|label| untrusted || **label == Label::Trusted);
+            sources.extend(labels.map(|label| (Seen::Private(*label), true)));
+        }
+        sources
     }
 
     fn solve(&mut self, claims: &[Claim], stands: Stands) -> Leaves {
@@ -241,7 +312,8 @@ impl Theory {
         let origin = of(self, Look::Provenance);
         let (trusted, tainted) = (of(self, Look::Trusted), of(self, Look::Tainted));
         let carried = of(self, Look::Carries);
-        let about = [origin.as_slice(), &trusted, &tainted, &carried].concat();
+        let private = of(self, Look::Private);
+        let about = [origin.as_slice(), &trusted, &tainted, &carried, &private].concat();
         let text: Vec<Claim> = claims
             .iter()
             .filter(|claim| !about.contains(claim))
@@ -249,31 +321,19 @@ impl Theory {
             .collect();
         let mut plain = Answer::Empty;
         let mut all = Answer::Empty;
-        for (seen, real) in [
-            (Seen::Nowhere, true),
-            (Seen::Untrusted, true),
-            (Seen::Observed, false),
-            (Seen::Trusted, false),
-        ] {
-            let possible = match seen {
-                Seen::Nowhere => true,
-                // Without claims about it, nothing has to have been seen.
-                _ if about.is_empty() => false,
-                Seen::Untrusted => true,
-                Seen::Observed => self.can_observe,
-                Seen::Trusted => self.can_trust,
-            };
-            if !possible {
-                continue;
-            }
+        for (seen, real) in self.sources(!about.is_empty(), !private.is_empty()) {
             // What lists say matters only for what trust or taint does not settle.
             let mut rest = text.clone();
-            if seen != Seen::Trusted {
+            let vouched = matches!(
+                seen,
+                Seen::Trusted | Seen::Typed | Seen::Private(Label::Trusted)
+            );
+            if !vouched {
                 rest.extend_from_slice(&trusted);
             } else if trusted.iter().any(|(_, _, holds)| !holds) {
                 continue;
             }
-            if seen == Seen::Untrusted {
+            if seen.is_untrusted() {
                 if self.both_listed_and_not(&trusted, &tainted) {
                     continue;
                 }
@@ -283,10 +343,21 @@ impl Theory {
             }
             // What is carried inside may have been read when the whole was not, or was
             // vouched for: such a conversation is not made up here.
-            let elsewhere =
-                !carried.is_empty() && !matches!(seen, Seen::Untrusted | Seen::Observed);
-            if !elsewhere {
+            let outside = seen.is_untrusted() || seen == Seen::Observed;
+            let elsewhere = [
+                (&carried, outside),
+                (&private, matches!(seen, Seen::Private(_))),
+            ];
+            let elsewhere: Vec<Claim> = elsewhere
+                .iter()
+                .filter(|(_, here)| !here)
+                .flat_map(|(claims, _)| claims.iter().copied())
+                .collect();
+            if outside {
                 rest.extend_from_slice(&carried);
+            }
+            if matches!(seen, Seen::Private(_)) {
+                rest.extend_from_slice(&private);
             }
             let ways: &[bool] = match stands {
                 Stands::Inside => &[true],
@@ -301,7 +372,10 @@ impl Theory {
                 if self.meets(&probe, &origin) != Some(true) {
                     continue;
                 }
-                if elsewhere && self.meets(&probe, &carried) != Some(true) {
+                if self.meets(&probe, &elsewhere) != Some(true) {
+                    if !self.may_be_elsewhere(&elsewhere) {
+                        continue;
+                    }
                     plain = plain.or(|| Answer::Unknown);
                     all = all.or(|| Answer::Unknown);
                     continue;
@@ -315,7 +389,7 @@ impl Theory {
         }
         // Where the record is incomplete, nobody can say that something was not seen.
         let tainted = tainted.iter().any(|(_, _, holds)| *holds);
-        let origin = [origin.as_slice(), &carried].concat();
+        let origin = [origin.as_slice(), &carried, &private].concat();
         if all == Answer::Empty && !origin.is_empty() && !tainted {
             let unclear = Outcome::of(None, false);
             if origin
@@ -328,6 +402,17 @@ impl Theory {
             }
         }
         Leaves { plain, all }
+    }
+
+    /// Whether what is claimed to be carried can have been read at all.
+    fn may_be_elsewhere(&self, claims: &[Claim]) -> bool {
+        let (untrusted, private) = self.may_read;
+        let wanted = |look: Look| {
+            let of = |claim: &&Claim| self.facts.get(claim.0).map(|fact| fact.look) == Some(look);
+            claims.iter().filter(of).any(|(_, _, holds)| *holds)
+        };
+        (untrusted || !wanted(Look::Carries))
+            && ((private && self.happens.private) || !wanted(Look::Private))
     }
 
     /// Whether a text would have to be on a list and not on the same list.
@@ -344,7 +429,7 @@ impl Theory {
     fn plain(&mut self, claims: &[Claim], through: bool, seen: Seen, real: bool) -> Answer<Leaf> {
         self.seen = seen;
         let found = self
-            .plain_text(claims, through, seen == Seen::Untrusted)
+            .plain_text(claims, through, seen != Seen::Nowhere)
             .or(|| self.number(claims, through))
             .or(|| self.constants(claims, through));
         place(found, through, seen, real)
@@ -354,7 +439,7 @@ impl Theory {
     fn hidden(&mut self, claims: &[Claim], through: bool, seen: Seen, real: bool) -> Answer<Leaf> {
         self.seen = seen;
         let found = self
-            .hidden_text(claims, through, seen == Seen::Untrusted)
+            .hidden_text(claims, through, seen != Seen::Nowhere)
             .or(|| self.number(claims, through))
             .or(|| self.constants(claims, through));
         place(found, through, seen, real)
@@ -395,7 +480,12 @@ impl Theory {
             .filter(|look| {
                 !matches!(
                     look,
-                    Look::Value | Look::Raw | Look::Trusted | Look::Tainted | Look::Carries
+                    Look::Value
+                        | Look::Raw
+                        | Look::Trusted
+                        | Look::Tainted
+                        | Look::Carries
+                        | Look::Private
                 )
             })
             .collect();
@@ -409,7 +499,7 @@ fn place(found: Answer<Value>, through: bool, seen: Seen, real: bool) -> Answer<
     match found {
         // What is too short to be recognised is never found in what was read.
         Answer::Found(value)
-            if !real || (seen == Seen::Untrusted && !matches!(value, Value::Text(_))) =>
+            if !real || (seen != Seen::Nowhere && !matches!(value, Value::Text(_))) =>
         {
             Answer::Unknown
         }

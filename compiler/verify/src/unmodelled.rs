@@ -5,10 +5,12 @@
 //! name is known, objects without leaves. What is found stands: the gate judged it.
 
 use super::names::{Glob, Tool};
+use super::session::ANYTHING;
 use super::stages::{contract_of, trusted_items};
-use bouncer_compiler::policy::{Contract, Policy};
-use bouncer_plan::Verdict;
-use bouncer_plan::format::GlobKind;
+use bouncer_compiler::policy::{Contract, Policy, TrustedForm};
+use bouncer_engine::gate::Doing;
+use bouncer_plan::format::{EffectVerdicts, GlobKind};
+use bouncer_plan::{Effects, Verdict};
 
 /// What is not known of a tool beside its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +19,18 @@ pub(super) struct Known {
     pub listed: bool,
     /// It stands for all tools of a pattern.
     pub pattern: bool,
+}
+
+/// What calls of a tool can do, or of all tools that it stands for, whose own `doing` is known.
+pub(super) fn doing(policy: &Policy, doing: Doing, known: Known) -> Doing {
+    if !known.pattern {
+        return doing;
+    }
+    // Another tool of the pattern may do anything.
+    Doing {
+        by_effect: doing.by_effect || policy.heuristics.is_some(),
+        ..ANYTHING
+    }
 }
 
 /// Patterns for tools to which a contract applies whatever their server is.
@@ -42,6 +56,12 @@ pub(super) fn is_guessed(policy: &Policy, tool: &Tool, known: Known) -> bool {
     policy.heuristics.is_some()
         && (known.pattern || !known.listed)
         && contract_of(policy, tool).is_none()
+}
+
+/// Whether a tool's name alone may forbid every call.
+pub(super) fn may_be_forbidden(policy: &Policy) -> bool {
+    let heuristics = policy.heuristics.as_ref();
+    heuristics.is_some_and(|heuristics| heuristics.destructive_max_calls == Some(0))
 }
 
 /// Whether another reading of the name finds another contract: servers' names may hold
@@ -85,6 +105,15 @@ pub(super) fn is_budgeted(policy: &Policy, tool: &Tool) -> bool {
     }
 }
 
+/// Whether the defaults for effects say the same of a call of the tool where no rule decides.
+pub(super) fn same_layer(old: &Policy, new: &Policy, tool: &Tool) -> bool {
+    let (before, after) = (contract_of(old, tool), contract_of(new, tool));
+    layer(old) == layer(new)
+        && old.heuristics == new.heuristics
+        && effects(before) == effects(after)
+        && decides(before) == decides(after)
+}
+
 /// What two policies say differently of a tool that no search compares, in words. Whoever
 /// adds to the language what the search does not know adds it here.
 pub(super) fn differ(
@@ -119,11 +148,43 @@ pub(super) fn differ(
             open_gate(before) != open_gate(after),
             "whom a gate of all arguments trusts is not compared",
         ),
+        (
+            effects(before) != effects(after),
+            "the policies say differently what calls of it do",
+        ),
+        (
+            layer(old) != layer(new) || decides(before) != decides(after),
+            "what holds for calls by what they do, where no rule decides, is only tried",
+        ),
     ];
     differences
         .into_iter()
         .find(|(differs, _)| *differs)
         .map(|(_, why)| why)
+}
+
+/// What a contract says that calls do.
+fn effects(contract: Option<&Contract>) -> (Effects, bool) {
+    contract.map_or((Effects::NONE, false), |contract| {
+        (contract.effects, contract.effects_complete)
+    })
+}
+
+fn decides(contract: Option<&Contract>) -> bool {
+    contract.is_some_and(|contract| contract.decides)
+}
+
+/// What holds for calls by what they do.
+fn layer(policy: &Policy) -> (EffectVerdicts, EffectVerdicts, &[TrustedForm], bool, bool) {
+    let defaults = &policy.effects;
+    (
+        defaults.on_effect,
+        defaults.after_untrusted,
+        &defaults.me,
+        // Where the rules are the program's own, the defaults speak beside them.
+        policy.built_in,
+        policy.heuristics.is_some(),
+    )
 }
 
 /// Which arguments hold a call within a call.

@@ -13,7 +13,8 @@ export function mount(main, { parameters }) {
   const state = el("p", { role: "status" });
   const code = el("div", { class: "code" });
   const found = el("section", { class: "findings", "aria-labelledby": "findings" });
-  main.append(el("h1", {}, "Policy"), state, el("div", { class: "policy" }, code, found));
+  const picture = el("section", { class: "picture", "aria-labelledby": "effects" });
+  main.append(el("h1", {}, "Policy"), state, picture, el("div", { class: "policy" }, code, found));
   ask();
 
   async function ask() {
@@ -51,12 +52,32 @@ export function mount(main, { parameters }) {
       const place = `${at.file}:${at.line}`;
       marks.set(place, [...(marks.get(place) ?? []), { finding, index }]);
     });
+    picture.replaceChildren(...(verified?.effects ? effects(verified.effects) : []));
     if (value.files === null) code.replaceChildren(el("p", { class: "empty" }, "The plan keeps no policy texts."));
     else if (value.files.length === 0) code.replaceChildren(el("p", { class: "empty" }, "No policy of your own: the packs and heuristics alone."));
     else code.replaceChildren(...value.files.map((file) => listing(file, marks)));
     found.replaceChildren(el("h2", { id: "findings" }, "Findings"), ...(findings.length ? findings.map(card) : [el("p", { class: "dim" }, verified ? "None." : "Not there yet.")]));
     if (target) go(target);
     target = null;
+  }
+
+  // What calls get by what they do, and by what was read before.
+  function effects({ states, rows }) {
+    const example = (of) => [el("p", {}, show(of.server ? `${of.tool} of ${of.server}` : of.tool), " ", el("code", {}, show(of.arguments_raw)), " gets ", el("span", { class: `chip ${of.verdict}` }, of.verdict)), (of.untrusted ?? []).map((text) => el("p", { class: "dim" }, "after reading: ", show(text))), (of.private ?? []).map((text) => el("p", { class: "dim" }, "after reading, private: ", show(text))), (of.typed ?? []).map((text) => el("p", { class: "dim" }, "after the user typed: ", show(text)))];
+    const cell = (of) => {
+      if (of.verdicts.length === 0 && of.proved) return el("td", { class: "dim" }, "–");
+      const chips = of.verdicts.map((verdict) => el("span", { class: `chip ${verdict}` }, verdict));
+      const examples = of.verdicts.map((verdict) => {
+        const tools = of.tools.filter((tool) => tool.examples.some((e) => e.verdict === verdict));
+        const first = tools[0]?.examples.find((e) => e.verdict === verdict);
+        return [el("p", {}, el("span", { class: `chip ${verdict}` }, verdict), " ", show(tools.slice(0, 6).map((tool) => tool.tool ?? "tools that the policy does not name").join(", ")), tools.length > 6 ? ` and ${tools.length - 6} more` : ""), first ? example(first) : null];
+      });
+      const vouched = of.tools.find((tool) => tool.vouched)?.vouched;
+      return el("td", {}, el("details", {}, el("summary", {}, chips, of.proved ? "" : " ?", of.vouched ? " *" : ""), examples, vouched ? [el("p", {}, "Where somebody vouches for the target:"), example(vouched)] : null));
+    };
+    const head = el("tr", {}, el("th", { scope: "col" }, "Effect"), states.map((of) => el("th", { scope: "col" }, of.name)));
+    const body = rows.map((row) => el("tr", {}, el("th", { scope: "row" }, show(row.effect ?? "not known"), el("span", { class: "dim" }, ` ${row.tools}`)), row.cells.map(cell)));
+    return [el("h2", { id: "effects" }, "What calls get by what they do"), el("table", {}, el("thead", {}, head), el("tbody", {}, body)), el("p", { class: "dim" }, "Calls for whose targets nobody vouches. *: passes where the user typed the target. ?: whether there is another verdict was not decided. –: there are no such calls.")];
   }
 
   function listing(file, marks) {
@@ -78,7 +99,7 @@ export function mount(main, { parameters }) {
       el("h3", {}, el("span", { class: `chip ${finding.severity}` }, show(finding.code)), " ", show(finding.message)),
       el("ul", { class: "places" }, places),
       finding.help ? el("p", {}, show(finding.help)) : null,
-      example ? el("details", {}, el("summary", {}, "A call that shows it"), el("p", {}, show(example.tool), " gets ", el("span", { class: `chip ${example.verdict}` }, example.verdict)), el("pre", { class: "arguments", tabindex: "0", "aria-label": "Arguments" }, json(example.arguments_raw ?? "{}")), (example.untrusted ?? []).map((text) => el("p", { class: "dim" }, "after reading: ", show(text)))) : null,
+      example ? el("details", {}, el("summary", {}, "A call that shows it"), el("p", {}, show(example.tool), " gets ", el("span", { class: `chip ${example.verdict}` }, example.verdict)), el("pre", { class: "arguments", tabindex: "0", "aria-label": "Arguments" }, json(example.arguments_raw ?? "{}")), (example.untrusted ?? []).map((text) => el("p", { class: "dim" }, "after reading: ", show(text))), (example.typed ?? []).map((text) => el("p", { class: "dim" }, "after the user typed: ", show(text)))) : null,
     );
   }
 

@@ -111,6 +111,12 @@ pub fn example(example: &Example, sources: &SourceMap) -> String {
             escape(text)
         );
     }
+    for text in &example.private {
+        let _ = write!(out, "\nafter reading {:?}, which is private", escape(text));
+    }
+    for text in &example.typed {
+        let _ = write!(out, "\nafter the user typed {:?}", escape(text));
+    }
     match example.earlier_calls {
         0 => {}
         1 => out.push_str("\nafter the same call"),

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 ///
 /// A finding has `code`, `kind`, `severity`, `message`, `positions` (`file`, `line`,
 /// `column`, `label`; the first is the rule at fault), `help`, and `example`: `server`,
-/// `tool`, `arguments`, `untrusted` (texts read before), `earlier_calls`, `verdict`,
+/// `tool`, `arguments`, `untrusted` and `private` (texts read before), `typed` (by the user),
+/// `earlier_calls`, `verdict`,
 /// `contract`, `decided_at`.
 #[must_use]
 pub fn json(report: &Report, sources: &SourceMap) -> Value {
@@ -89,6 +90,8 @@ pub fn example_json(example: &Example, sources: &SourceMap) -> Value {
         "arguments": arguments,
         "arguments_raw": example.arguments,
         "untrusted": example.untrusted,
+        "private": example.private,
+        "typed": example.typed,
         "earlier_calls": example.earlier_calls,
         "verdict": example.verdict.name(),
         "contract": example.contract,

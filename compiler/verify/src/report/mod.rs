@@ -5,6 +5,7 @@ mod github;
 mod human;
 mod json;
 mod sarif;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ pub use github::github;
 pub use human::{example, human};
 pub use json::{example_json, json};
 pub use sarif::sarif;
+pub use table::{effects_human, effects_json};
 
 use crate::{Finding, Kind, Place, Report, Severity};
 use bouncer_compiler::diagnostic::{Diagnostic, SourceMap};

@@ -33,6 +33,8 @@ fn report() -> (Report, SourceMap) {
             tool: "t\u{1b}".to_owned(),
             arguments: "{\"a\":1}".to_owned(),
             untrusted: vec!["x".to_owned()],
+            private: Vec::new(),
+            typed: Vec::new(),
             earlier_calls: 2,
             verdict: Verdict::Deny,
             contract: "rule".to_owned(),

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Leaves by path.
-pub(super) type Bags = BTreeMap<u32, Bag>;
+pub(in crate::search) type Bags = BTreeMap<u32, Bag>;
 
 /// The leaves that are seen at each path, from those that are written at each.
 fn gathered(own: &Bags, overlaps: &Overlaps) -> Bags {

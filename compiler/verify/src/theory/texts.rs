@@ -191,6 +191,10 @@ impl Theory {
             let Some(fact) = self.facts.get(*id) else {
                 continue;
             };
+            if fact.look == Look::Private {
+                // What looks like the number or the address of something.
+                hints.push(r"\Aacct-7730[0-9]\z".to_owned());
+            }
             if matches!(fact.look, Look::Tainted | Look::Carries) {
                 hints.push(r"\Aeve@evil\.example\z".to_owned());
             }

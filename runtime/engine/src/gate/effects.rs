@@ -109,6 +109,15 @@ impl ToolEffects {
 
     /// What one call does. `None`: nothing could be told. Does not allocate.
     pub fn of_call(&self, name: &str, arguments: &TopArguments<'_>) -> Option<Effects> {
+        self.of_arguments(name, arguments.iter())
+    }
+
+    /// The same of arguments with their texts.
+    pub fn of_arguments<'t>(
+        &self,
+        name: &'t str,
+        arguments: impl Iterator<Item = (&'t str, Option<&'t str>)> + Clone,
+    ) -> Option<Effects> {
         let guessed = match &self.guess {
             _ if self.complete => return Some(self.said),
             Guessed::Off => Effects::NONE,
@@ -120,7 +129,7 @@ impl ToolEffects {
                 always,
                 choice: Some((argument, prefix)),
             } => {
-                let mut values = arguments.iter().filter(|(name, _)| name == argument);
+                let mut values = arguments.filter(|(name, _)| name == argument);
                 let value = values.next().and_then(|(_, value)| value);
                 let chosen = value.map(|value| of_choice(prefix, name, value));
                 match chosen {
@@ -128,9 +137,24 @@ impl ToolEffects {
                     _ => *all,
                 }
             }
-            Guessed::Unlisted => classify("", name, arguments.iter()).effects,
+            Guessed::Unlisted => classify("", name, arguments).effects,
         };
         self.known(guessed)
+    }
+
+    /// What every call of the tool does at least, and what none does beyond.
+    pub fn bounds(&self) -> (Effects, Effects) {
+        match &self.guess {
+            _ if self.complete => (self.said, self.said),
+            Guessed::Off => (self.said, self.said),
+            Guessed::Listed {
+                all, choice: None, ..
+            } => (self.said.union(*all), self.said.union(*all)),
+            Guessed::Listed { all, always, .. } => {
+                (self.said.union(*always), self.said.union(*all))
+            }
+            Guessed::Unlisted => (self.said, Effects::ALL),
+        }
     }
 
     fn known(&self, guessed: Effects) -> Option<Effects> {

@@ -45,13 +45,13 @@ pub use grounds::{Grounds, Seen};
 pub use record::VerdictRecord;
 pub use session::{First, ReadBefore, Session};
 pub use shared::{SharedTally, Tallied, Tally};
-pub use survey::{ContractSeen, Surveyed};
+pub use survey::{ContractSeen, Doing, Surveyed};
 
 use crate::provenance::{OutputLabels, Source};
 use crate::tools::{Lock, ToolDefinition};
 use attempt::CallAttempt;
 use bouncer_plan::format::CONTRACT_DISPATCHES;
-use bouncer_plan::{Corrupt, Label, Plan};
+use bouncer_plan::{Corrupt, Effects, Label, Plan};
 use key::tool_key;
 use pins::Pins;
 use policy::Policy;
@@ -151,6 +151,31 @@ impl Gate {
         names: impl Iterator<Item = &'n str>,
     ) -> Vec<Surveyed> {
         survey::survey(&self.policy, &self.pins, server, names)
+    }
+
+    /// What calls of a tool can do, before any; `None` where the plan contradicts itself.
+    #[must_use]
+    pub fn doing(&self, server: Option<&str>, name: &str) -> Option<Doing> {
+        survey::doing(&self.policy, &self.pins, server, name).ok()
+    }
+
+    /// What a call does whose arguments at the top are these, with their texts. `None`:
+    /// nothing could be told.
+    #[must_use]
+    pub fn done_by<'t>(
+        &self,
+        server: Option<&str>,
+        name: &'t str,
+        arguments: impl Iterator<Item = (&'t str, Option<&'t str>)> + Clone,
+    ) -> Option<Effects> {
+        survey::done_by(&self.policy, &self.pins, server, name, arguments).unwrap_or_default()
+    }
+
+    /// What the user's words ask for, as the policy's words tell; `None`: they are in no
+    /// language that is known, or nothing is guessed.
+    #[must_use]
+    pub fn asked_for(&self, message: &str) -> Option<Effects> {
+        self.policy.heuristics().ok()??.asked.named(message)
     }
 
     /// Sets about how many bytes each further conversation remembers of what it reads,

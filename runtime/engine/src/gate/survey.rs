@@ -10,7 +10,7 @@ use bouncer_plan::format::{
     META_BUILT_IN, META_HAS_RULES, NONE,
 };
 use bouncer_plan::{Corrupt, Tables, at};
-use bouncer_plan::{Effect, Verdict};
+use bouncer_plan::{Effect, Effects, Verdict};
 use serde::Serialize;
 
 /// How a tool stands.
@@ -47,6 +47,62 @@ pub struct ContractSeen {
     pub speaks: bool,
     /// It sends data out: destinations are looked at.
     pub exfiltrating: bool,
+}
+
+/// What calls of a tool can do, as far as that shows before any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Doing {
+    /// What every call does. Empty: there may be calls of which nothing can be told.
+    pub least: Effects,
+    /// What no call goes beyond.
+    pub most: Effects,
+    /// The defaults for effects have a say where no rule decides.
+    pub by_effect: bool,
+}
+
+/// What calls of a tool can do.
+pub(super) fn doing(
+    policy: &Policy,
+    pins: &Pins,
+    server: Option<&str>,
+    name: &str,
+) -> Result<Doing, Corrupt> {
+    let bare;
+    let tool = match pins.get(server, name) {
+        Some(tool) => tool,
+        None => {
+            bare = policy.link_name(server, name)?;
+            &bare
+        }
+    };
+    let decides = match tool.link.contract {
+        NONE => false,
+        index => at(policy.plan().tables().contracts, index)?.flags.get() & CONTRACT_DECIDES != 0,
+    };
+    let (least, most) = tool.effects.bounds();
+    let by_effect = !decides && tool.effects.are_told() && !tool.effects.is_reading(name);
+    Ok(Doing {
+        least,
+        most,
+        by_effect,
+    })
+}
+
+/// What one call does; `None`: nothing could be told.
+pub(super) fn done_by<'t>(
+    policy: &Policy,
+    pins: &Pins,
+    server: Option<&str>,
+    name: &'t str,
+    arguments: impl Iterator<Item = (&'t str, Option<&'t str>)> + Clone,
+) -> Result<Option<Effects>, Corrupt> {
+    Ok(match pins.get(server, name) {
+        Some(tool) => tool.effects.of_arguments(name, arguments),
+        None => {
+            let tool = policy.link_name(server, name)?;
+            tool.effects.of_arguments(name, arguments)
+        }
+    })
 }
 
 /// How the tools of a server stand, in the order of `names`. Those about which the plan
