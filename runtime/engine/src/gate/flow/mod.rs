@@ -290,8 +290,8 @@ impl Pass<'_, '_, '_> {
 
     /// Whether a leaf says, by the name of its argument, where something goes.
     fn is_named(&mut self, leaf: &Leaf) -> Result<bool, Corrupt> {
-        let is_key = matches!(leaf.kind, LeafKind::Key { .. });
-        Ok(!is_key && self.role(leaf)? == Role::Target)
+        let says = matches!(leaf.kind, LeafKind::String { .. } | LeafKind::Other);
+        Ok(says && self.role(leaf)? == Role::Target)
     }
 
     /// Looks at all arguments that name something, whatever they are called.
