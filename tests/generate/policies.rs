@@ -116,9 +116,10 @@ fn contract(rng: &mut Rng, lines: &mut Lines) -> Contract {
         }
     };
     let constrained = rng.chance(30);
+    let layer = *rng.choose(&[Layer::User, Layer::User, Layer::Pack]);
     Contract {
         key,
-        layer: *rng.choose(&[Layer::User, Layer::User, Layer::Pack]),
+        layer,
         at,
         exfiltrating: rng.chance(60),
         on_tainted: *rng.choose(&[Verdict::Deny, Verdict::Deny, Verdict::Ask]),
@@ -194,8 +195,9 @@ fn contract(rng: &mut Rng, lines: &mut Lines) -> Contract {
         } else {
             Effects::NONE
         },
-        effects_complete: rng.chance(20),
-        decides: rng.chance(30),
+        effects_complete: rng.chance(20) && layer == Layer::User,
+        // No pack decides what the user is not asked about.
+        decides: rng.chance(30) && layer == Layer::User,
     }
 }
 

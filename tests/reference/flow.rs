@@ -119,7 +119,8 @@ impl Flow<'_> {
                 bad.push((how, text.top.clone(), target.to_owned()));
             }
         };
-        let declared = texts.iter().any(|text| text.in_sink);
+        let held = |path: &Path| !leaves::leaves(arguments, path).is_empty();
+        let declared = self.sinks.iter().any(held) || texts.iter().any(|text| text.in_sink);
         for text in &texts {
             let by_name = says_where(text);
             let address = (outward || by_name) && shared::is_destination_shaped(&text.text);
