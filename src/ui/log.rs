@@ -56,6 +56,7 @@ struct Shown {
     at: Option<String>,
     grounds: Option<Value>,
     forgotten: Option<u64>,
+    read: Option<Value>,
     approval: Option<String>,
     outcome: Option<String>,
     plan: Option<String>,

@@ -20,7 +20,7 @@ pub use sync::Sync;
 pub use time::rfc3339 as timestamp;
 pub use verify::{Remark, Report, verify};
 
-use bouncer_engine::gate::{Grounds, VerdictRecord};
+use bouncer_engine::gate::{Grounds, ReadBefore, VerdictRecord};
 use file::{Damage, Log};
 use serde::Serialize;
 use serde_json::Value;
@@ -163,6 +163,8 @@ struct Tail<'a> {
     grounds: Option<&'a Grounds>,
     #[serde(skip_serializing_if = "is_zero")]
     forgotten: u64,
+    #[serde(skip_serializing_if = "ReadBefore::is_nothing")]
+    read: &'a ReadBefore,
     #[serde(skip_serializing_if = "Option::is_none")]
     approval: Option<&'a str>,
     outcome: Outcome,
@@ -271,6 +273,7 @@ impl Audit {
             at: entry.record.at.as_deref(),
             grounds: entry.record.grounds.as_ref(),
             forgotten: entry.record.forgotten,
+            read: &entry.record.read,
             approval: entry.approval,
             outcome: entry.outcome,
             plan: &self.plan,

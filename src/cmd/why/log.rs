@@ -4,7 +4,7 @@ use super::changes;
 use super::{CallName, Explanation};
 use crate::output::Failure;
 use crate::source;
-use bouncer_engine::gate::Grounds;
+use bouncer_engine::gate::{Grounds, ReadBefore};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -22,6 +22,8 @@ struct Line {
     at: Option<String>,
     outcome: Option<String>,
     grounds: Option<Grounds>,
+    #[serde(default)]
+    read: ReadBefore,
 }
 
 fn is_event(line: &str) -> bool {
@@ -97,6 +99,7 @@ pub(super) fn explain(
         at: line.at,
         outcome: line.outcome,
         grounds: line.grounds,
+        read: line.read,
         rules: Vec::new(),
         changes,
     })

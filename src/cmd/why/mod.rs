@@ -11,7 +11,7 @@ mod trial;
 use crate::cli::WhyArgs;
 use crate::output::{Failure, Outcome};
 use bouncer_audit::Audit;
-use bouncer_engine::gate::Grounds;
+use bouncer_engine::gate::{First, Grounds, ReadBefore};
 use bouncer_reader::text::Quoted;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -57,6 +57,9 @@ struct Explanation {
     outcome: Option<String>,
     /// The value in question, and where it was first seen.
     grounds: Option<Grounds>,
+    /// What had been read before, first where and when.
+    #[serde(skip_serializing_if = "ReadBefore::is_nothing")]
+    read: ReadBefore,
     /// The rules that name the tool, in order; only of a hypothetical call.
     rules: Vec<RuleTrial>,
     /// What would have changed the verdict.
@@ -119,6 +122,15 @@ impl Explanation {
             line(out, "the value", &value)?;
             line(out, "first seen", &seen(grounds))?;
         }
+        let before = [
+            ("untrusted", &self.read.untrusted),
+            ("private", &self.read.private),
+        ];
+        for (kind, first) in before {
+            if let Some(first) = first {
+                line(out, "read before", &format!("{kind}: {}", first_read(first)))?;
+            }
+        }
         for (index, rule) in self.rules.iter().enumerate() {
             let title = if index == 0 { "rules" } else { "" };
             let fared = match (rule.matched, rule.failed.as_slice()) {
@@ -140,6 +152,16 @@ impl Explanation {
 
 fn line(out: &mut impl Write, title: &str, text: &str) -> io::Result<()> {
     writeln!(out, "  {title:<11} {text}")
+}
+
+/// Where something was read first, in words.
+fn first_read(first: &First) -> String {
+    let mut text = format!("the output of {}", Quoted(&first.tool));
+    if let Some(server) = &first.server {
+        text.push_str(&format!(" of server {}", Quoted(server)));
+    }
+    text.push_str(&format!(", call {}", first.call));
+    text
 }
 
 /// Where a value was first seen, in words.

@@ -112,6 +112,7 @@ pub(super) fn explain(args: &WhyArgs, tool: &str) -> Result<Explanation, Failure
         at: answer.at.clone(),
         outcome: None,
         grounds: answer.grounds.clone(),
+        read: answer.read.clone(),
         rules: Vec::new(),
         changes: Vec::new(),
     };

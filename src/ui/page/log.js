@@ -139,6 +139,9 @@ function body(line) {
   if (from) facts.append(el("div", {}, el("dt", {}, "Where it comes from"), from));
   if (line.approval) fact("Approval", el("a", { href: `#log?approval=${encodeURIComponent(line.approval)}` }, show(line.approval)));
   if (line.conversation) fact("Conversation", el("a", { href: `#log?conversation=${encodeURIComponent(line.conversation)}` }, show(short(line.conversation))), line.call ? `, call ${line.call}` : "");
+  const read = (first) => `${first.tool}${first.server ? ` of ${first.server}` : ""}, call ${first.call}, ${when(new Date(first.time).toISOString())}`;
+  if (line.read?.untrusted) fact("Untrusted text read before", show(read(line.read.untrusted)));
+  if (line.read?.private) fact("Private values read before", show(read(line.read.private)));
   if (line.forgotten) fact("Forgotten", `${line.forgotten} pieces of what was read`);
   fact("Line", `${line.seq ?? "?"}, plan `, show(line.plan ?? ""), line.latency_us ? `, ${line.latency_us} µs` : "");
   const raw = line.arguments ?? line.arguments_text;
