@@ -164,7 +164,7 @@ fn the_examples_hold() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let (code, stdout, stderr) = run(root, &["test", "examples", "--min-coverage", "100"]);
     assert_eq!(code, 0, "{stdout}{stderr}");
-    assert!(stderr.contains("6 tests: 6 passed"), "{stderr}");
+    assert!(stderr.contains(" passed, 0 failed"), "{stderr}");
     for name in ["github-workflow.yml", "pre-commit-config.yaml"] {
         let text = std::fs::read_to_string(root.join("examples/ci").join(name)).unwrap();
         let document = bouncer_compiler::Document::parse(name, &text).unwrap();
