@@ -1,6 +1,6 @@
 //! Measures the provenance index: `cargo bench -p bouncer-engine --bench provenance`.
 //!
-//! Set `OUTPUTS` to leave out the larger sizes. Arguments choose parts: `sink`, `record`, `stall`, `memory`, `predecessor`; without any,
+//! Set `OUTPUTS` to leave out the larger sizes. Arguments choose parts: `sink`, `record`, `stall`, `memory`, `private`, `hostile`, `predecessor`; without any,
 //! all but the last run. Times are CPU time of this thread, so
 //! that other work on the machine disturbs little; what is compared is measured in turn,
 //! several times over, and the median is given.
@@ -352,16 +352,81 @@ fn hostile() {
     }
 }
 
+/// Values inside a text, by automata (what is private) and by hashes (what is a destination),
+/// of the same outputs: ten records with a number and an address each.
+fn private() {
+    println!(
+        "{:>9} {:>9} {:>13} {:>10} {:>10} {:>9}",
+        "outputs", "by", "us an output", "us 300 B", "us 100 KB", "MB"
+    );
+    let labels = |private| OutputLabels {
+        private,
+        ..OutputLabels::all(Label::Untrusted)
+    };
+    let long = Texts::new(9).output(100_000);
+    let short = &long[..long.floor_char_boundary(300)];
+    for outputs in sizes().into_iter().filter(|size| *size <= 10_000) {
+        for by_automata in [true, false] {
+            let mut provenance = Provenance::new(ROOMY);
+            let before = provenance.recorded_bytes();
+            let plain = labels(false);
+            let labels = labels(by_automata);
+            let records = |call: usize| -> Vec<Value> {
+                let one = |n: usize| json!({"number": format!("C-{call}-{n}"), "email": format!("u{n}@c{call}.example")});
+                (0..10).map(one).collect()
+            };
+            let began = cpu();
+            for call in 0..outputs {
+                let said = json!({"structuredContent": {"records": records(call)}});
+                provenance.record_result(&source(call as u64), &labels, &said);
+            }
+            let mut adding = (cpu() - began) as f64;
+            let mut bytes = (provenance.recorded_bytes() - before) as f64;
+            if by_automata {
+                // What is private is recorded as any other text besides.
+                let mut other = Provenance::new(ROOMY);
+                let began = cpu();
+                for call in 0..outputs {
+                    let said = json!({"structuredContent": {"records": records(call)}});
+                    other.record_result(&source(call as u64), &plain, &said);
+                }
+                adding -= (cpu() - began) as f64;
+                bytes -= other.recorded_bytes() as f64;
+            }
+            let mut scratch = Scratch::default();
+            let mut search = |text: &str, rounds: u32| {
+                let began = cpu();
+                for _ in 0..rounds {
+                    match by_automata {
+                        true => drop(black_box(provenance.private_in(text, &mut scratch))),
+                        false => drop(black_box(provenance.evidence(text, &mut scratch))),
+                    }
+                }
+                (cpu() - began) as f64 / f64::from(rounds) / 1e3
+            };
+            search(&long, 2);
+            let (few, many) = (search(short, 2000), search(&long, 20));
+            println!(
+                "{outputs:>9} {:>9} {:>13.2} {few:>10.2} {many:>10.0} {:>9.1}",
+                if by_automata { "automata" } else { "hashes" },
+                adding / outputs as f64 / 1e3,
+                bytes / 1e6
+            );
+        }
+    }
+}
+
 fn main() {
     let wanted: Vec<String> = std::env::args()
         .skip(1)
         .filter(|a| !a.starts_with('-'))
         .collect();
-    let parts: [(&str, fn()); 6] = [
+    let parts: [(&str, fn()); 7] = [
         ("sink", sink),
         ("record", record),
         ("stall", stall),
         ("memory", memory),
+        ("private", private),
         ("hostile", hostile),
         ("predecessor", predecessor),
     ];

@@ -128,7 +128,11 @@ impl Explanation {
         ];
         for (kind, first) in before {
             if let Some(first) = first {
-                line(out, "read before", &format!("{kind}: {}", first_read(first)))?;
+                line(
+                    out,
+                    "read before",
+                    &format!("{kind}: {}", first_read(first)),
+                )?;
             }
         }
         for (index, rule) in self.rules.iter().enumerate() {
