@@ -452,7 +452,7 @@ fn test_key(key: &str) -> Option<Value> {
         "exists" => says("Whether there is a value.", json!({ "type": "boolean" })),
         "type" => says(
             "The value has this JSON type.",
-            json!({ "enum": ["string", "number", "bool", "null"] }),
+            json!({ "enum": ["string", "number", "integer", "bool", "null"] }),
         ),
         "gt" => says(
             "The number is greater than this.",

@@ -7,8 +7,6 @@ use bouncer_compiler::diagnostic as render;
 use bouncer_compiler::policy::Policy;
 use bouncer_engine::tools::Lock;
 use bouncer_plan::Plan;
-use bouncer_plan::format::GlobKind;
-use bouncer_plan::glob;
 use bouncer_system::replace::write_whole;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -132,15 +130,7 @@ fn unknown_keys(policy: &Policy, lock: &Lock) -> Vec<String> {
         .flat_map(|set| &set.rules)
         .flat_map(|rule| &rule.tools)
     {
-        let kind = if tool.native {
-            GlobKind::Native
-        } else {
-            GlobKind::Star
-        };
-        if !names
-            .iter()
-            .any(|(_, full)| glob::matches(kind, &tool.pattern, full))
-        {
+        if !names.iter().any(|(_, full)| tool.matches(full)) {
             unknown.push(tool.pattern.clone());
         }
     }

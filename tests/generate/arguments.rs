@@ -22,7 +22,10 @@ fn object(rng: &mut Rng, keys: &[&str], most: usize, depth: usize) -> String {
         .map(|_| {
             let name = names.swap_remove(rng.below(names.len()));
             // Destinations may hide in names, too.
-            let name = if depth > 0 && rng.chance(8) {
+            let capitals = name.to_uppercase();
+            let name = if rng.chance(4) {
+                &capitals
+            } else if depth > 0 && rng.chance(8) {
                 rng.pick(TEXTS)
             } else {
                 name

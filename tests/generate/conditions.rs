@@ -3,8 +3,8 @@
 use super::rng::Rng;
 use super::vocabulary::{DOMAINS, INNER_KEYS, KEYS, NUMBERS, PREFIXES, REGEXES, TEXTS};
 use bouncer_compiler::policy::{
-    Compare, Cond, ListItem, Op, Part, Path, Pattern, Pos, Provenance, Quantifier, Scalar, Segment,
-    SqlDialect, Subject, Test, TypeName, View,
+    Check, Compare, Cond, ListItem, Network, Op, Part, Path, Pattern, Pos, Provenance, Quantifier,
+    Scalar, Segment, SessionTest, SqlDialect, Subject, Test, TypeName, View,
 };
 use bouncer_plan::{Effect, Effects};
 
@@ -39,7 +39,30 @@ fn test(rng: &mut Rng, paths: &[Path], at: Pos) -> Test {
         1 => Quantifier::All,
         _ => Quantifier::Pick,
     };
-    let (quantifier, subject, op) = match rng.below(32) {
+    let (quantifier, subject, op) = match rng.below(38) {
+        32 | 33 => (quantifier, Subject::Arg(path, View::Scheme), scheme(rng)),
+        34 => {
+            let op = match rng.chance(30) {
+                true => Op::Equals(Scalar::Number(rng.below(30).to_string())),
+                false => Op::Compare(compare(rng), rng.below(30).to_string()),
+            };
+            (quantifier, Subject::Arg(path, View::Length), op)
+        }
+        35 | 36 => {
+            let path = match rng.chance(60) {
+                true => Path::default(),
+                false => path,
+            };
+            (quantifier, Subject::Arg(path, View::Name), name(rng))
+        }
+        37 => {
+            let check = *rng.choose(&Check::ALL);
+            (
+                quantifier,
+                Subject::Arg(path, View::Value),
+                Op::Checked(check),
+            )
+        }
         30 | 31 => (Quantifier::Pick, Subject::Session, session(rng)),
         0 => (Quantifier::Pick, Subject::Count(path), count(rng)),
         1 => {
@@ -99,12 +122,12 @@ fn count(rng: &mut Rng) -> Op {
 
 /// A question about the conversation, or about what the call does.
 fn session(rng: &mut Rng) -> Op {
-    match rng.below(6) {
-        0 => Op::ReadUntrusted,
-        1 => Op::ReadPrivate,
-        2 => Op::UserNamedEffect,
-        _ => Op::Effect(effects(rng)),
-    }
+    Op::Session(match rng.below(6) {
+        0 => SessionTest::ReadUntrusted,
+        1 => SessionTest::ReadPrivate,
+        2 => SessionTest::UserNamedEffect,
+        _ => SessionTest::Effect(effects(rng)),
+    })
 }
 
 /// Some effects, one at least.
@@ -182,6 +205,8 @@ fn op(rng: &mut Rng) -> Op {
             TypeName::Number,
             TypeName::Bool,
             TypeName::Null,
+            TypeName::Integer,
+            TypeName::Integer,
         ])),
     }
 }
@@ -203,10 +228,63 @@ fn viewed(rng: &mut Rng) -> Op {
         0 => Op::Equals(Scalar::Str(name(rng))),
         1 | 2 => Op::Part(*rng.choose(&Part::ALL), name(rng)),
         3 => Op::Matches(pattern(rng)),
-        _ => Op::In(rng.several(0, 3, |rng| match rng.below(3) {
+        _ => Op::In(rng.several(0, 3, |rng| match rng.below(5) {
+            3 | 4 => network(rng),
             0 => ListItem::AtDomain((*rng.pick(DOMAINS)).to_owned()),
             1 => ListItem::Below((*rng.pick(DOMAINS)).to_owned()),
             _ => ListItem::Scalar(Scalar::Str(name(rng))),
+        })),
+    }
+}
+
+fn network(rng: &mut Rng) -> ListItem {
+    let text = rng.pick(&[
+        "10.0.0.0/8",
+        "10.0.0.1/32",
+        "0.0.0.0/0",
+        "127.0.0.0/8",
+        "192.168.0.0/16",
+        "fd00::/8",
+        "::/0",
+        "64:ff9b::/96",
+        "loopback",
+        "private",
+        "link_local",
+        "metadata",
+    ]);
+    ListItem::Network(Network::parse(text).unwrap().unwrap())
+}
+
+fn scheme(rng: &mut Rng) -> Op {
+    let name = |rng: &mut Rng| {
+        (*rng.pick(&["https", "http", "file", "mailto", "view-source", "data"])).to_owned()
+    };
+    match rng.below(5) {
+        0 | 1 => Op::Equals(Scalar::Str(name(rng))),
+        2 => Op::Part(*rng.choose(&Part::ALL), name(rng)),
+        3 => Op::Matches(pattern(rng)),
+        _ => Op::In(rng.several(0, 3, |rng| ListItem::Scalar(Scalar::Str(name(rng))))),
+    }
+}
+
+/// A question about the name of a member.
+fn name(rng: &mut Rng) -> Op {
+    let name = |rng: &mut Rng| {
+        let pool = if rng.chance(70) { KEYS } else { INNER_KEYS };
+        let name = (*rng.pick(pool)).to_owned();
+        match rng.chance(20) {
+            true => name.to_uppercase(),
+            false => name,
+        }
+    };
+    match rng.below(7) {
+        0 | 1 => Op::Equals(Scalar::Str(name(rng))),
+        2 => Op::Part(*rng.choose(&Part::ALL), name(rng)),
+        3 => Op::Matches(pattern(rng)),
+        4 => Op::Exists,
+        _ => Op::In(rng.several(0, 5, |rng| match rng.chance(80) {
+            true => ListItem::Scalar(Scalar::Str(name(rng))),
+            false => item(rng),
         })),
     }
 }

@@ -82,6 +82,22 @@ pub const TEXTS: &[&str] = &[
     "~/a",
     "#general",
     "C0123456",
+    "4111 1111 1111 1111",
+    "pay 4111111111111111 now",
+    "\u{ff14}111111111111111",
+    "DE89370400440532013000",
+    "iban de89 3704 0044 0532 0130 00",
+    "http://localhost:8080/",
+    "http://127.0.0.1/",
+    "http://192.168.1.5/x",
+    "http://[fd00::1]/",
+    "http://100.64.0.1/",
+    "http://169.254.169.254/a",
+    "http://metadata.google.internal/",
+    "HTTP://corp.com",
+    "file:///srv/out",
+    "view-source:file:///srv/out",
+    "https%3a//corp.com",
 ];
 
 /// JSON numbers, several spellings of the same value among them.
@@ -99,6 +115,8 @@ pub const NUMBERS: &[&str] = &[
     "9007199254740993",
     "1e400",
     "0.1",
+    "1.0",
+    "4111111111111111",
 ];
 
 /// Regexes in Rust syntax that overlap on [`TEXTS`].
@@ -151,7 +169,16 @@ pub const GLOBS: &[&str] = &[
     "w*e",
 ];
 
-pub const NATIVE_GLOBS: &[&str] = &["s?nd", "[a-s]*", "?__*", "pg__[p-r]uery", "*_[x-z]"];
+pub const NATIVE_GLOBS: &[&str] = &[
+    "s?nd",
+    "[a-s]*",
+    "?__*",
+    "pg__[p-r]uery",
+    "*_[x-z]",
+    "(?i)*SEND",
+    "(?i)S__[Q-S]*",
+    "(?i)PG__query",
+];
 
 pub const KEYS: &[&str] = &["to", "cc", "url", "path", "query", "a", "items", "n"];
 

@@ -8,8 +8,8 @@ use super::json::{self, Json};
 use super::leaves::{self, Leaf};
 use super::{number, paths, shared, text};
 use bouncer_compiler::policy::{
-    Compare, Cond, ListItem, Op, Part, Path, Provenance, Quantifier, Scalar, Segment, Subject,
-    Test, TypeName, View,
+    Compare, Cond, ListItem, Op, Part, Path, Provenance, Quantifier, Scalar, Segment, SessionTest,
+    Subject, Test, TypeName, View,
 };
 use bouncer_plan::Effect;
 use regex::Regex;
@@ -114,13 +114,15 @@ impl Judge<'_> {
     /// nothing certain.
     fn session(&self, op: &Op) -> Outcome {
         match op {
-            Op::ReadUntrusted => known(self.read_untrusted),
-            Op::ReadPrivate => known(self.read_private),
-            Op::UserNamedEffect => self.named.map_or(UNKNOWN, known),
-            Op::Effect(asked) => self.effects.map_or(UNKNOWN, |does| Outcome {
-                may: does.iter().any(|effect| asked.contains(*effect)),
-                must: !does.is_empty() && does.iter().all(|effect| asked.contains(*effect)),
-            }),
+            Op::Session(SessionTest::ReadUntrusted) => known(self.read_untrusted),
+            Op::Session(SessionTest::ReadPrivate) => known(self.read_private),
+            Op::Session(SessionTest::UserNamedEffect) => self.named.map_or(UNKNOWN, known),
+            Op::Session(SessionTest::Effect(asked)) => {
+                self.effects.map_or(UNKNOWN, |does| Outcome {
+                    may: does.iter().any(|effect| asked.contains(*effect)),
+                    must: !does.is_empty() && does.iter().all(|effect| asked.contains(*effect)),
+                })
+            }
             other => unreachable!("not a test of the session: {other:?}"),
         }
     }
@@ -167,6 +169,15 @@ impl Judge<'_> {
             (Subject::Arg(_, View::Value), _) => {
                 vec![self.value(&test.op, value, &leaves::text(value), true)]
             }
+            (Subject::Arg(_, View::Name), Scalar::Str(name)) => {
+                let mut all: Vec<Outcome> = text::forms(name)
+                    .iter()
+                    .map(|form| self.value(&test.op, value, form, true))
+                    .collect();
+                all[0].may |= self.named_so(&test.op, &text::folded(name));
+                all
+            }
+            (Subject::Arg(_, View::Length), _) => lengths(&test.op, value),
             (Subject::Arg(_, view), _) => self.viewed(&test.op, *view, value),
             _ => unreachable!("counts have no leaves"),
         }
@@ -181,9 +192,10 @@ impl Judge<'_> {
             {
                 self.value(&test.op, value, text, false)
             }
-            (Subject::Arg(_, View::Value), Scalar::Str(text)) => {
+            (Subject::Arg(_, View::Value | View::Name), Scalar::Str(text)) => {
                 self.value(&test.op, value, &text::plain(text), false)
             }
+            (Subject::Arg(_, View::Length), _) => lengths(&test.op, value)[0],
             (Subject::Arg(_, View::Value), _) if !evaluable(test, value) => {
                 // A list may still hold the typed value beside its strings.
                 match &test.op {
@@ -206,6 +218,14 @@ impl Judge<'_> {
         let string = matches!(value, Scalar::Str(_));
         match op {
             Op::Exists => known(true),
+            // `1.0` is an integer to some readers.
+            Op::Type(TypeName::Integer) => match value {
+                Scalar::Number(text) if text.bytes().all(|b| b == b'-' || b.is_ascii_digit()) => {
+                    known(true)
+                }
+                Scalar::Number(text) if number::is_whole(text) => UNKNOWN,
+                _ => known(false),
+            },
             Op::Type(name) => known(match value {
                 Scalar::Str(_) => *name == TypeName::String,
                 Scalar::Number(_) => *name == TypeName::Number,
@@ -222,12 +242,13 @@ impl Judge<'_> {
                         ListItem::Scalar(literal) => equal(value, form, literal, by_text),
                         ListItem::AtDomain(domain) => string && at_domain(form, domain),
                         ListItem::Below(domain) => string && below_domain(form, domain),
+                        ListItem::Network(_) => false,
                     })
                 };
                 // A pattern over addresses or hosts says nothing of what is neither.
                 let unclear = string
                     && items.iter().any(|item| match item {
-                        ListItem::Scalar(_) => false,
+                        ListItem::Scalar(_) | ListItem::Network(_) => false,
                         ListItem::AtDomain(_) => {
                             form.contains('@') && simple_address(form).is_none()
                         }
@@ -248,7 +269,16 @@ impl Judge<'_> {
                 Scalar::Number(number) => known(compares(*compare, number, bound)),
                 _ => UNKNOWN,
             },
-            Op::Part(..) | Op::Matches(_) | Op::Within(_) if *value == Scalar::Null => known(false),
+            Op::Part(..) | Op::Matches(_) | Op::Within(_) | Op::Checked(_)
+                if *value == Scalar::Null =>
+            {
+                known(false)
+            }
+            // Inside a longer text it counts where a rule restricts.
+            Op::Checked(check) => Outcome {
+                may: shared::holds_number(*check, form),
+                must: string && shared::is_number(*check, form),
+            },
             Op::Within(prefixes) => {
                 let within = paths::within(form, prefixes);
                 Outcome {
@@ -276,7 +306,8 @@ impl Judge<'_> {
         };
         let forms = [text::plain(text), text::canonical(text)];
         let readings: Option<Vec<Vec<String>>> = match view {
-            View::Value => unreachable!("not a view"),
+            View::Value | View::Name | View::Length => unreachable!("not a view"),
+            View::Scheme => forms.iter().map(|form| shared::schemes(form)).collect(),
             View::Host => forms
                 .iter()
                 .map(|form| Some(vec![shared::host(form)?]))
@@ -300,21 +331,53 @@ impl Judge<'_> {
                 ListItem::Scalar(literal) => *literal == Scalar::Str(value.clone()),
                 ListItem::AtDomain(domain) => value.eq_ignore_ascii_case(domain),
                 ListItem::Below(domain) => is_below(value, domain),
+                ListItem::Network(network) => shared::lies_inside(network, value),
             }),
             _ => self.string(op, value),
+        };
+        // A name that machines give such an address, and ranges that are private to some.
+        let perhaps = |host: &String| match op {
+            Op::In(items) => items.iter().any(|item| match item {
+                ListItem::Network(network) => shared::may_lie_inside(network, host),
+                _ => false,
+            }),
+            _ => false,
         };
         // An IPv6 spelling of an IPv4 host may be read as that host.
         let other = |host: &String| {
             matches!(view, View::Host | View::Domain)
-                && shared::host_in_ipv4(host).is_some_and(|other| holds(&other))
+                && shared::host_in_ipv4(host).is_some_and(|other| holds(&other) || perhaps(&other))
         };
         readings
             .iter()
             .map(|values| Outcome {
-                may: values.iter().any(|value| holds(value) || other(value)),
-                must: !values.is_empty() && values.iter().all(holds),
+                may: values
+                    .iter()
+                    .any(|value| holds(value) || perhaps(value) || other(value)),
+                must: match view {
+                    // What stands inside a scheme is another reading.
+                    View::Scheme => holds(&values[0]),
+                    _ => !values.is_empty() && values.iter().all(holds),
+                },
             })
             .collect()
+    }
+
+    /// The test on the name of a member without its case.
+    fn named_so(&self, op: &Op, folded: &str) -> bool {
+        let same = |scalar: &Scalar| match scalar {
+            Scalar::Str(name) => text::folded(name) == folded,
+            _ => false,
+        };
+        match op {
+            Op::Exists => true,
+            Op::Equals(scalar) => same(scalar),
+            Op::In(items) => items.iter().any(|item| match item {
+                ListItem::Scalar(scalar) => same(scalar),
+                _ => false,
+            }),
+            _ => self.string(op, folded),
+        }
     }
 
     fn string(&self, op: &Op, text: &str) -> bool {
@@ -355,16 +418,20 @@ fn evaluable(test: &Test, value: &Scalar) -> bool {
             | Op::CarriesUntrusted
             | Op::CarriesPrivate,
         ) => true,
-        (Subject::Arg(_, View::Value), op) => match op {
-            Op::Equals(Scalar::Str(_)) | Op::Part(..) | Op::Matches(_) | Op::Within(_) => string,
-            Op::In(items) => {
-                string
+        (Subject::Arg(_, View::Value), op) => {
+            match op {
+                Op::Equals(Scalar::Str(_))
+                | Op::Part(..)
+                | Op::Matches(_)
+                | Op::Within(_)
+                | Op::Checked(_) => string,
+                Op::In(items) => string
                     || items.iter().all(
                         |item| matches!(item, ListItem::Scalar(s) if !matches!(s, Scalar::Str(_))),
-                    )
+                    ),
+                _ => true,
             }
-            _ => true,
-        },
+        }
         _ => string,
     }
 }
@@ -423,6 +490,22 @@ fn compares(compare: Compare, left: &str, right: &str) -> bool {
     }
 }
 
+/// A test of the length of a text: as it stands first, and as what it may be read.
+fn lengths(op: &Op, value: &Scalar) -> Vec<Outcome> {
+    let length = |text: &str| counts(op, text.chars().count());
+    match value {
+        Scalar::Str(text) => [text.clone(), text::canonical(text), text::plain(text)]
+            .iter()
+            .map(|form| known(length(form)))
+            .collect(),
+        Scalar::Null => vec![known(false)],
+        _ => vec![Outcome {
+            may: length(&leaves::text(value)),
+            must: false,
+        }],
+    }
+}
+
 fn counts(op: &Op, count: usize) -> bool {
     let count = count.to_string();
     match op {
@@ -445,6 +528,9 @@ pub fn without_each(cond: &Cond) -> Cond {
                 &mut test.subject
             {
                 path.0.retain(|segment| *segment != Segment::Each);
+            }
+            if let Subject::Arg(path, View::Name) = &mut test.subject {
+                path.0.push(leaves::names());
             }
             Cond::Test(test)
         }

@@ -4,18 +4,28 @@ use bouncer_compiler::policy::ToolGlob;
 
 /// Whether the glob matches the whole name.
 pub fn matches(glob: &ToolGlob, name: &str) -> bool {
-    let pattern: Vec<char> = glob.pattern.chars().collect();
+    // Without case, the name may be meant in capitals or without, letter by letter.
+    let (pattern, any_case) = match glob.pattern.strip_prefix("(?i)") {
+        Some(rest) if glob.native => (rest, true),
+        _ => (glob.pattern.as_str(), false),
+    };
+    let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
-    from(&pattern, &name, glob.native)
+    from(&pattern, &name, (glob.native, any_case))
 }
 
-fn from(pattern: &[char], name: &[char], native: bool) -> bool {
+fn from(pattern: &[char], name: &[char], how: (bool, bool)) -> bool {
+    let (native, any_case) = how;
+    let ways = |c: char| match any_case {
+        true => vec![c, c.to_ascii_lowercase(), c.to_ascii_uppercase()],
+        false => vec![c],
+    };
     let Some((first, rest)) = pattern.split_first() else {
         return name.is_empty();
     };
     match first {
-        '*' => (0..=name.len()).any(|taken| from(rest, &name[taken..], native)),
-        '?' if native => !name.is_empty() && from(rest, &name[1..], native),
+        '*' => (0..=name.len()).any(|taken| from(rest, &name[taken..], how)),
+        '?' if native => !name.is_empty() && from(rest, &name[1..], how),
         '[' if native && rest.contains(&']') => {
             let negated = rest.first() == Some(&'!');
             let items = &rest[usize::from(negated)..];
@@ -26,10 +36,12 @@ fn from(pattern: &[char], name: &[char], native: bool) -> bool {
                 .position(|c| *c == ']')
                 .map_or(0, |at| at + 1);
             !name.is_empty()
-                && class(&items[..end], name[0]) != negated
-                && from(&items[end + 1..], &name[1..], native)
+                && ways(name[0]).iter().any(|c| class(&items[..end], *c)) != negated
+                && from(&items[end + 1..], &name[1..], how)
         }
-        other => name.first() == Some(other) && from(rest, &name[1..], native),
+        other => {
+            name.first().is_some_and(|c| ways(*c).contains(other)) && from(rest, &name[1..], how)
+        }
     }
 }
 

@@ -46,9 +46,62 @@ pub fn scalar(value: &Json) -> Option<Scalar> {
     })
 }
 
+/// Ends a path of which the names of members are meant. No argument can be called so.
+pub fn names() -> Segment {
+    Segment::Key("\0names".to_owned())
+}
+
+/// The names of the members at a path, and of those of objects in these, which count as
+/// reached through an object.
+fn members(root: &Json, path: &Path) -> Vec<Leaf> {
+    let mut found: Vec<(*const Json, Leaf)> = Vec::new();
+    for (node, variant) in marked(root, path) {
+        named(node, variant, false, &mut found);
+    }
+    let order = document_order(root);
+    found.sort_by_key(|(json, _)| order.iter().position(|other| std::ptr::eq(*other, *json)));
+    found.into_iter().map(|(_, leaf)| leaf).collect()
+}
+
+fn named(node: &Json, variant: bool, below: bool, found: &mut Vec<(*const Json, Leaf)>) {
+    match node {
+        Json::Array(items) => {
+            for item in items {
+                named(item, variant, below, found);
+            }
+        }
+        Json::Object(members) => {
+            for (name, value) in members {
+                let through_object = variant || below;
+                match found
+                    .iter_mut()
+                    .find(|(seen, _)| std::ptr::eq(*seen, value))
+                {
+                    Some((_, leaf)) => leaf.through_object |= through_object,
+                    None => found.push((
+                        value,
+                        Leaf {
+                            value: Scalar::Str(name.clone()),
+                            through_object,
+                            name: String::new(),
+                        },
+                    )),
+                }
+                named(value, variant, true, found);
+            }
+        }
+        _ => {}
+    }
+}
+
 /// The leaves at `path`, in document order, each once. A leaf that the path reaches
 /// in two ways counts as reached through an object if either way does.
 pub fn leaves(root: &Json, path: &Path) -> Vec<Leaf> {
+    if let Some((last, above)) = path.0.split_last()
+        && *last == names()
+    {
+        return members(root, &Path(above.to_vec()));
+    }
     let mut found: Vec<(*const Json, Leaf)> = Vec::new();
     for (node, variant) in marked(root, path) {
         below(

@@ -49,6 +49,12 @@ fn decimal(text: &str) -> Decimal {
     }
 }
 
+/// Whether the value is whole, or its exponent so large that some readers refuse it.
+pub fn is_whole(text: &str) -> bool {
+    let number = decimal(text);
+    number.exponent >= number.digits.len() as i128 || number.exponent.abs() > i128::from(i64::MAX)
+}
+
 /// Orders two JSON numbers by value. Both must be well-formed.
 pub fn compare(left: &str, right: &str) -> Ordering {
     let (left, right) = (decimal(left), decimal(right));

@@ -2,7 +2,7 @@
 //! where they live, and a second copy would only repeat their tables.
 
 use super::json::Json;
-use bouncer_compiler::policy::{Outputs, Segment, SqlDialect};
+use bouncer_compiler::policy::{Check, Network, Outputs, Segment, SqlDialect};
 use bouncer_engine::effects::{classify, of_choice, schema_arguments};
 use bouncer_engine::provenance::{
     Echo, FieldRule, LabelStep, OutputLabels, Provenance, Read, Scratch, Source,
@@ -26,6 +26,35 @@ pub fn host(text: &str) -> Option<String> {
 pub fn host_in_ipv4(host: &str) -> Option<String> {
     let mut other = String::new();
     address::host_in_ipv4(host, &mut other).then_some(other)
+}
+
+/// The scheme of a URL, and the schemes within it.
+pub fn schemes(text: &str) -> Option<Vec<String>> {
+    let (mut scheme, mut inner) = (String::new(), Vec::new());
+    let mut add = |other: &str| inner.push(other.to_lowercase());
+    address::scheme(text, &mut scheme, &mut add).ok()?;
+    inner.insert(0, scheme);
+    Some(inner)
+}
+
+/// Whether a host lies in a network for sure.
+pub fn lies_inside(network: &Network, host: &str) -> bool {
+    network.holds(host) == address::Lies::Inside
+}
+
+/// Whether a host may lie in a network.
+pub fn may_lie_inside(network: &Network, host: &str) -> bool {
+    network.holds(host) != address::Lies::Outside
+}
+
+/// Whether a text is a number with this check digit.
+pub fn is_number(check: Check, text: &str) -> bool {
+    check.is(text)
+}
+
+/// Whether such a number stands in a text.
+pub fn holds_number(check: Check, text: &str) -> bool {
+    check.is_in(text)
 }
 
 /// The part after `@` of an address, else the host.

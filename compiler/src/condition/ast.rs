@@ -1,7 +1,7 @@
 //! The syntax tree of a condition: what was written, with byte spans, before
 //! lists are looked up and types are checked. It knows nothing of files.
 
-use crate::policy::{Part, Path, Quantifier, TypeName, View};
+use crate::policy::{Check, Part, Path, Quantifier, TypeName, View};
 
 /// Byte offsets into the condition's text, end exclusive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub enum SubjectKind {
     Carries(Path),
     /// `carries_private(args.x)`; goes with [`OpKind::Holds`] only.
     CarriesPrivate(Path),
+    /// `luhn(args.x)`, `iban(args.x)`; go with [`OpKind::Holds`] only.
+    Checked(Check, Path),
     /// `calls(this)`
     Calls,
     /// `effect`; goes with `in`, `not in`, `==` and `!=`.
@@ -74,7 +76,7 @@ impl SubjectKind {
     pub const fn holds_alone(&self) -> bool {
         matches!(
             self,
-            Self::Carries(_) | Self::CarriesPrivate(_) | Self::Fact(_)
+            Self::Carries(_) | Self::CarriesPrivate(_) | Self::Checked(..) | Self::Fact(_)
         )
     }
 }

@@ -67,6 +67,9 @@ impl Display for Subject {
             SubjectKind::Arg(path, View::Value) => Written(path).fmt(f),
             SubjectKind::Arg(path, View::Host) => write!(f, "host({})", Written(path)),
             SubjectKind::Arg(path, View::Domain) => write!(f, "domain({})", Written(path)),
+            SubjectKind::Arg(path, View::Scheme) => write!(f, "scheme({})", Written(path)),
+            SubjectKind::Arg(path, View::Length) => write!(f, "length({})", Written(path)),
+            SubjectKind::Arg(path, View::Name) => write!(f, "keys({})", Written(path)),
             SubjectKind::Arg(path, View::SqlVerb(dialect)) => sql(f, path, *dialect, "verb"),
             SubjectKind::Arg(path, View::SqlTable(dialect)) => sql(f, path, *dialect, "table"),
             SubjectKind::Arg(path, View::SqlFunction(dialect)) => {
@@ -77,6 +80,7 @@ impl Display for Subject {
             SubjectKind::Provenance(path) => write!(f, "provenance({})", Written(path)),
             SubjectKind::Carries(path) => write!(f, "carries_untrusted({})", Written(path)),
             SubjectKind::CarriesPrivate(path) => write!(f, "carries_private({})", Written(path)),
+            SubjectKind::Checked(check, path) => write!(f, "{}({})", check.name(), Written(path)),
             SubjectKind::Calls => f.write_str("calls(this)"),
             SubjectKind::Effect => f.write_str("effect"),
             SubjectKind::Fact(fact) => f.write_str(fact.name()),
@@ -149,6 +153,7 @@ impl Display for Op {
                 match name {
                     TypeName::String => "string",
                     TypeName::Number => "number",
+                    TypeName::Integer => "integer",
                     TypeName::Bool => "bool",
                     TypeName::Null => "null",
                 }

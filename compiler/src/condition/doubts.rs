@@ -10,15 +10,15 @@ use pest::iterators::Pair;
 const MEMBERS: &[(&str, &str)] = &[
     (
         "length",
-        "write `.count` for the number of values, or `matches /^.{9,}$/` for the length of a text",
+        "write `.count` for the number of values, `length(args.x)` for the characters of a text",
     ),
     (
         "len",
-        "write `.count` for the number of values, or `matches /^.{9,}$/` for the length of a text",
+        "write `.count` for the number of values, `length(args.x)` for the characters of a text",
     ),
     (
         "size",
-        "write `.count` for the number of values, or `matches /^.{9,}$/` for the length of a text",
+        "write `.count` for the number of values, `length(args.x)` for the characters of a text",
     ),
     ("lower", "write `matches /^text$/i`, which ignores case"),
     ("upper", "write `matches /^text$/i`, which ignores case"),
@@ -40,7 +40,7 @@ const MEMBERS: &[(&str, &str)] = &[
         "strip",
         "leave it out: white space around a text does not count",
     ),
-    ("keys", "name the argument that is meant"),
+    ("keys", "write `keys(args.x)` for the names of its members"),
 ];
 
 /// What to write in place of a member of another language's values.

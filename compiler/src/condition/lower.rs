@@ -9,7 +9,8 @@ use super::items::list_item;
 use super::similar::similar;
 use super::{Context, Error};
 use crate::policy::{
-    Compare, Cond, ListItem, Op, Part, Pattern, Provenance, Quantifier, Scalar, Subject, Test, View,
+    Compare, Cond, ListItem, Network, NetworkError, Op, Part, Pattern, Provenance, Quantifier,
+    Scalar, SessionTest, Subject, Test, View,
 };
 use bouncer_plan::{Effect, Effects};
 
@@ -84,12 +85,17 @@ impl Lower<'_> {
             SubjectKind::Carries(_) => Op::CarriesUntrusted.into(),
             SubjectKind::CarriesPrivate(_) => Op::CarriesPrivate.into(),
             SubjectKind::Effect => self.effect(&test.op)?,
-            SubjectKind::Fact(Fact::ReadUntrusted) => Op::ReadUntrusted.into(),
-            SubjectKind::Fact(Fact::ReadPrivate) => Op::ReadPrivate.into(),
-            SubjectKind::Fact(Fact::UserNamedEffect) => Op::UserNamedEffect.into(),
+            SubjectKind::Checked(check, _) => Op::Checked(*check).into(),
+            SubjectKind::Fact(fact) => Op::Session(match fact {
+                Fact::ReadUntrusted => SessionTest::ReadUntrusted,
+                Fact::ReadPrivate => SessionTest::ReadPrivate,
+                Fact::UserNamedEffect => SessionTest::UserNamedEffect,
+            })
+            .into(),
         };
         let subject = match &test.subject.kind {
             SubjectKind::Arg(path, view) => Subject::Arg(path.clone(), *view),
+            SubjectKind::Checked(_, path) => Subject::Arg(path.clone(), View::Value),
             SubjectKind::Count(path) => Subject::Count(path.clone()),
             SubjectKind::Provenance(path)
             | SubjectKind::Carries(path)
@@ -123,11 +129,13 @@ impl Lower<'_> {
             Quantifier::Any => Quantifier::All,
             Quantifier::All => Quantifier::Any,
         };
-        let path = match &test.subject.kind {
+        let exists = match &test.subject.kind {
+            SubjectKind::Arg(path, View::Name) => Subject::Arg(path.clone(), View::Name),
             SubjectKind::Arg(path, _)
             | SubjectKind::Provenance(path)
             | SubjectKind::Carries(path)
-            | SubjectKind::CarriesPrivate(path) => path.clone(),
+            | SubjectKind::CarriesPrivate(path)
+            | SubjectKind::Checked(_, path) => Subject::Arg(path.clone(), View::Value),
             // Quantified facts of the whole call were refused above.
             SubjectKind::Count(_)
             | SubjectKind::Calls
@@ -138,7 +146,7 @@ impl Lower<'_> {
             Cond::Not(Box::new(leaf(flipped, op))),
             Cond::Test(Test {
                 quantifier: Quantifier::Any,
-                subject: Subject::Arg(path, View::Value),
+                subject: exists,
                 op: Op::Exists,
                 at,
             }),
@@ -153,6 +161,9 @@ impl Lower<'_> {
         } = op.kind
         {
             return self.stray_per(span);
+        }
+        if view == View::Length {
+            return self.count(subject, op);
         }
         match &op.kind {
             OpKind::Compare {
@@ -191,6 +202,7 @@ impl Lower<'_> {
                 self.only_values(subject, view, op, "paths")?;
                 Some(Op::Within(self.prefixes(items)?).into())
             }
+            OpKind::Exists if view == View::Name => Some(Op::Exists.into()),
             OpKind::Exists => {
                 self.only_values(subject, view, op, "asked for existence")?;
                 Some(Op::Exists.into())
@@ -223,6 +235,18 @@ impl Lower<'_> {
 
     fn equal(&mut self, view: View, value: &Value) -> Option<Scalar> {
         if let ValueKind::Text(text) | ValueKind::Word(text) = &value.kind {
+            let several = matches!(view, View::Host | View::Domain)
+                && match &value.kind {
+                    // In quotes it is the name of a host.
+                    ValueKind::Text(_) => text.contains('/'),
+                    _ => true,
+                };
+            if several && let Some(Ok(network)) = Network::parse(text) {
+                return self.fail(
+                    Error::new(format!("`{network}` is several hosts"), value.span)
+                        .help(format!("write `in [{value}]`")),
+                );
+            }
             if text.starts_with("*@") || text.starts_with("*.") {
                 return self.fail(
                     Error::new(
@@ -270,8 +294,20 @@ impl Lower<'_> {
         };
         let (start, end) = part.touches();
         self.reachable(text, value.span, start, end)?;
+        if view == View::Name && text.chars().any(char::is_uppercase) {
+            return self.fail(
+                Error::new(
+                    "a rule that restricts sees names in lower case, too: capitals are not found there",
+                    value.span,
+                )
+                .help(format!(
+                    "write `matches /{}/i`",
+                    regex_syntax::escape(text).replace('/', "\\/")
+                )),
+            );
+        }
         Some(match view {
-            View::Value => text.clone(),
+            View::Value | View::Name => text.clone(),
             _ => text.to_ascii_lowercase(),
         })
     }
@@ -305,7 +341,22 @@ impl Lower<'_> {
     /// Hosts, domains, verbs and tables are seen in lower case.
     fn viewed(&mut self, view: View, text: &str, span: Span) -> Option<String> {
         match view {
-            View::Value => Some(text.to_owned()),
+            View::Value | View::Name | View::Length => Some(text.to_owned()),
+            View::Scheme => {
+                let bare = text.trim_end_matches('/').trim_end_matches(':');
+                let is_scheme = bare.starts_with(|c: char| c.is_ascii_alphabetic())
+                    && bare
+                        .bytes()
+                        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
+                if bare != text || !is_scheme {
+                    let error = Error::new(format!("`{text}` is never a scheme"), span);
+                    return self.fail(match is_scheme {
+                        true => error.help(format!("write `{}`", bare.to_ascii_lowercase())),
+                        false => error.help("write what stands before the colon, such as `https`"),
+                    });
+                }
+                Some(text.to_ascii_lowercase())
+            }
             View::SqlVerb(_) | View::SqlTable(_) | View::SqlFunction(_) => {
                 Some(text.to_ascii_lowercase())
             }
@@ -346,6 +397,12 @@ impl Lower<'_> {
                 ValueKind::List(name) => self
                     .list(name, item.span)
                     .map(|list| list.into_iter().map(|item| in_view(view, item)).collect()),
+                ValueKind::Text(text) | ValueKind::Word(text)
+                    if matches!(view, View::Host | View::Domain)
+                        && Network::parse(text).is_some() =>
+                {
+                    self.network(text, item.span).map(|item| vec![item])
+                }
                 ValueKind::Text(text) | ValueKind::Word(text) if text.contains('*') => {
                     self.pattern(view, text, item.span).map(|item| vec![item])
                 }
@@ -361,14 +418,41 @@ impl Lower<'_> {
         good.then_some(out)
     }
 
+    /// `10.0.0.0/8`, `private`.
+    fn network(&mut self, text: &str, span: Span) -> Option<ListItem> {
+        let error = match Network::parse(text)? {
+            Ok(network) => return Some(ListItem::Network(network)),
+            Err(error) => error,
+        };
+        let (message, help) = match error {
+            NetworkError::Bits(most) => (
+                format!("`{text}` is not a range of addresses"),
+                format!("behind the slash stands a number of bits, {most} at most"),
+            ),
+            NetworkError::Inside(address, bits) => (
+                format!("`{text}` names an address inside a range, not a range"),
+                format!("write `{address}/{bits}`, or the address alone"),
+            ),
+            NetworkError::Mapped(address, bits) => (
+                format!("`{text}` is an IPv4 range in the spelling of IPv6"),
+                format!("write `{address}/{bits}`; its other spellings count, too"),
+            ),
+        };
+        self.fail(Error::new(message, span).help(help))
+    }
+
     fn pattern(&mut self, view: View, text: &str, span: Span) -> Option<ListItem> {
         if matches!(
             view,
-            View::SqlVerb(_) | View::SqlTable(_) | View::SqlFunction(_)
+            View::SqlVerb(_) | View::SqlTable(_) | View::SqlFunction(_) | View::Scheme | View::Name
         ) {
+            let what = match view {
+                View::Scheme => "a scheme",
+                View::Name => "a name of a member",
+                _ => "part of a query",
+            };
             return self.fail(
-                Error::new(format!("`{text}` is never part of a query"), span)
-                    .help("use `matches /regex/`"),
+                Error::new(format!("`{text}` is never {what}"), span).help("use `matches /regex/`"),
             );
         }
         match list_item(text) {
@@ -566,7 +650,9 @@ impl Lower<'_> {
         }
         let effects: Vec<_> = items.iter().map(|item| self.one_effect(item)).collect();
         Some(Resolved {
-            op: Op::Effect(effects.into_iter().collect::<Option<_>>()?),
+            op: Op::Session(SessionTest::Effect(
+                effects.into_iter().collect::<Option<_>>()?,
+            )),
             negated,
         })
     }
@@ -640,10 +726,15 @@ fn size(comparison: Comparison) -> Option<Compare> {
 /// verb can equal stays and never matches.
 fn in_view(view: View, item: ListItem) -> ListItem {
     match (view, item) {
-        (View::Value, item) => item,
-        (View::Host | View::Domain, ListItem::Scalar(Scalar::Str(text))) => ListItem::Scalar(
-            Scalar::Str(text.strip_suffix('.').unwrap_or(&text).to_ascii_lowercase()),
-        ),
+        (View::Value | View::Name, item) => item,
+        (View::Host | View::Domain, ListItem::Scalar(Scalar::Str(text))) => {
+            match Network::parse(&text) {
+                Some(Ok(network)) => ListItem::Network(network),
+                _ => ListItem::Scalar(Scalar::Str(
+                    text.strip_suffix('.').unwrap_or(&text).to_ascii_lowercase(),
+                )),
+            }
+        }
         (_, ListItem::Scalar(Scalar::Str(text))) => {
             ListItem::Scalar(Scalar::Str(text.to_ascii_lowercase()))
         }

@@ -7,11 +7,16 @@ use super::ast::{Fact, Span, Subject, SubjectKind};
 use super::literal::unescape;
 use super::parser::{Builder, Rule, span};
 use super::similar::similar;
-use crate::policy::{Part, Path, Segment, SqlDialect, View};
+use crate::policy::{Check, Part, Path, Segment, SqlDialect, View};
 
-const FUNCTIONS: [&str; 8] = [
+const FUNCTIONS: [&str; 13] = [
     "host",
     "domain",
+    "scheme",
+    "length",
+    "keys",
+    "luhn",
+    "iban",
     "sql",
     "provenance",
     "carries_untrusted",
@@ -190,7 +195,10 @@ impl Builder {
             "toLowerCase" | "lower" | "toUpperCase" | "upper" => {
                 "write `args.x matches /text/i` to ignore case"
             }
-            "size" | "len" | "length" | "count" => "write `args.x.count`",
+            "size" | "len" | "length" | "count" => {
+                "write `length(args.x)` for the characters of a text, `args.x.count` for the values of a list"
+            }
+            "keys" => "write `keys(args.x)`",
             "exists" => "write `args.x exists`",
             _ => "arguments have no methods; operators stand between words",
         };
@@ -216,6 +224,18 @@ impl Builder {
         let kind = match function {
             "host" => SubjectKind::Arg(self.one_path(function, &arguments, here)?, View::Host),
             "domain" => SubjectKind::Arg(self.one_path(function, &arguments, here)?, View::Domain),
+            "scheme" => SubjectKind::Arg(self.one_path(function, &arguments, here)?, View::Scheme),
+            "length" => SubjectKind::Arg(self.one_path(function, &arguments, here)?, View::Length),
+            "keys" => SubjectKind::Arg(self.one_path(function, &arguments, here)?, View::Name),
+            "luhn" | "iban" => {
+                let path = self.one_path(function, &arguments, here)?;
+                let check = if function == "luhn" {
+                    Check::Luhn
+                } else {
+                    Check::Iban
+                };
+                SubjectKind::Checked(check, path)
+            }
             "provenance" => SubjectKind::Provenance(self.one_path(function, &arguments, here)?),
             "carries_untrusted" => SubjectKind::Carries(self.one_path(function, &arguments, here)?),
             "carries_private" => {
@@ -252,7 +272,14 @@ impl Builder {
                 let error = Error::new(format!("unknown function `{function}`"), span(&name));
                 return self.fail(match (similar(function, FUNCTIONS), function) {
                     (Some(near), _) => error.help(format!("did you mean `{near}`?")),
-                    (None, "len" | "length" | "size") => error.help("write `args.x.count`"),
+                    (None, "len" | "size") => error.help(
+                        "write `length(args.x)` for the characters of a text, `args.x.count` for the values of a list",
+                    ),
+                    (None, "names" | "members") => error.help("write `keys(args)`"),
+                    (None, "protocol") => error.help("write `scheme(args.url)`"),
+                    (None, "card" | "credit_card" | "creditcard") => {
+                        error.help("write `luhn(args.x)`")
+                    }
                     (None, word)
                         if Part::named(word).is_some() || matches!(word, "matches" | "within") =>
                     {
@@ -261,7 +288,7 @@ impl Builder {
                         ))
                     }
                     _ => error.help(
-                        "the functions are `host`, `domain`, `sql`, `provenance`, `carries_untrusted`, `carries_private`, `calls`, `count`",
+                        "the functions are `host`, `domain`, `scheme`, `length`, `keys`, `luhn`, `iban`, `sql`, `provenance`, `carries_untrusted`, `carries_private`, `calls`, `count`",
                     ),
                 });
             }

@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::policy::{
-    Compare, Op as POp, Part, Path, Pattern, Provenance, Quantifier, Scalar, Segment, SqlDialect,
-    Subject as PSubject, Test as PTest, TypeName, View,
+    Check, Compare, Network, Op as POp, Part, Path, Pattern, Provenance, Quantifier, Scalar,
+    Segment, SessionTest, SqlDialect, Subject as PSubject, Test as PTest, TypeName, View,
 };
 use bouncer_plan::{Effect, Effects};
 
@@ -203,14 +203,22 @@ fn subjects() {
         pick(PSubject::Provenance(path(&["x"])), POp::CarriesPrivate)
     );
     for (text, op) in [
-        ("read_untrusted", POp::ReadUntrusted),
-        ("read_private", POp::ReadPrivate),
-        ("user_named_effect", POp::UserNamedEffect),
+        ("read_untrusted", POp::Session(SessionTest::ReadUntrusted)),
+        ("read_private", POp::Session(SessionTest::ReadPrivate)),
+        (
+            "user_named_effect",
+            POp::Session(SessionTest::UserNamedEffect),
+        ),
         (
             "effect in [run, grant]",
-            POp::Effect(Effects::one(Effect::Run).with(Effect::Grant)),
+            POp::Session(SessionTest::Effect(
+                Effects::one(Effect::Run).with(Effect::Grant),
+            )),
         ),
-        ("effect == pay", POp::Effect(Effects::one(Effect::Pay))),
+        (
+            "effect == pay",
+            POp::Session(SessionTest::Effect(Effects::one(Effect::Pay))),
+        ),
     ] {
         assert_eq!(good(text), pick(PSubject::Session, op), "{text}");
     }
@@ -221,6 +229,7 @@ fn subjects() {
     for (text, view) in [
         ("host(args.x)", View::Host),
         ("domain(args.x)", View::Domain),
+        ("scheme(args.x)", View::Scheme),
         ("sql(args.x).verb", View::SqlVerb(SqlDialect::Generic)),
         (
             "sql(args.x, postgres).table",
@@ -284,6 +293,63 @@ fn quantified_negation() {
     );
 }
 
+#[test]
+fn networks_checks_and_names() {
+    let network = |text: &str| ListItem::Network(Network::parse(text).unwrap().unwrap());
+    let host = || PSubject::Arg(path(&["x"]), View::Host);
+    assert_eq!(
+        good("host(args.x) in [\"10.0.0.0/8\", private, \"loopback\", \"a.b\"]"),
+        pick(
+            host(),
+            POp::In(vec![
+                network("10.0.0.0/8"),
+                network("private"),
+                network("loopback"),
+                ListItem::Scalar(string("a.b")),
+            ])
+        )
+    );
+    // In quotes, and compared with one, it is a host of that name.
+    assert_eq!(
+        good("host(args.x) == \"private\""),
+        pick(host(), POp::Equals(string("private")))
+    );
+    assert_eq!(
+        good("args.x in [private, \"10.0.0.0/8\"]"),
+        pick(
+            arg(&["x"]),
+            POp::In(vec![
+                ListItem::Scalar(string("private")),
+                ListItem::Scalar(string("10.0.0.0/8")),
+            ])
+        )
+    );
+    assert_eq!(
+        good("iban(args.x)"),
+        pick(arg(&["x"]), POp::Checked(Check::Iban))
+    );
+    assert_eq!(
+        good("length(args.x) >= 9"),
+        pick(
+            PSubject::Arg(path(&["x"]), View::Length),
+            POp::Compare(Compare::GreaterEqual, "9".into())
+        )
+    );
+    let names = |op| at(Quantifier::Any, PSubject::Arg(path(&[]), View::Name), op, 1);
+    assert_eq!(
+        good("any keys(args) not in [Aa]"),
+        Cond::All(vec![
+            Cond::Not(Box::new(at(
+                Quantifier::All,
+                PSubject::Arg(path(&[]), View::Name),
+                POp::In(vec![ListItem::Scalar(string("Aa"))]),
+                1
+            ))),
+            names(POp::Exists),
+        ])
+    );
+}
+
 /// Text, underlined part, a part of the message, a part of the help.
 const BAD: &[(&str, &str, &str, &str)] = &[
     ("", "", "is empty", "leave `when:` out"),
@@ -294,6 +360,80 @@ const BAD: &[(&str, &str, &str, &str)] = &[
         "`=` is not an operator",
         "did you mean `==`?",
     ),
+    (
+        "length(args.x) > \"5\"",
+        "\"5\"",
+        "compared with a whole number",
+        "without quotes",
+    ),
+    (
+        "length(args.x) contains \"a\"",
+        "contains \"a\"",
+        "can only be compared",
+        "length(args.x) > 5",
+    ),
+    (
+        "len(args.x) > 5",
+        "len",
+        "unknown function",
+        "`length(args.x)`",
+    ),
+    (
+        "host(args.x) == private",
+        "private",
+        "several hosts",
+        "`in [private]`",
+    ),
+    (
+        "host(args.x) in [\"10.0.0.1/8\"]",
+        "\"10.0.0.1/8\"",
+        "inside a range",
+        "10.0.0.0/8",
+    ),
+    (
+        "host(args.x) in [\"10.0.0.0/33\"]",
+        "\"10.0.0.0/33\"",
+        "not a range",
+        "32 at most",
+    ),
+    (
+        "host(args.x) in [\"::ffff:10.0.0.0/104\"]",
+        "\"::ffff:10.0.0.0/104\"",
+        "spelling of IPv6",
+        "10.0.0.0/8",
+    ),
+    (
+        "scheme(args.x) == \"HTTPS://\"",
+        "\"HTTPS://\"",
+        "never a scheme",
+        "write `https`",
+    ),
+    (
+        "scheme(args.x) in [\"a b\"]",
+        "\"a b\"",
+        "never a scheme",
+        "before the colon",
+    ),
+    (
+        "scheme(args.x) in [\"*.a\"]",
+        "\"*.a\"",
+        "never a scheme",
+        "matches /regex/",
+    ),
+    (
+        "keys(args) contains \"Bcc\"",
+        "\"Bcc\"",
+        "capitals",
+        "matches /Bcc/i",
+    ),
+    ("keys(args) == 5", "5", "not text", "\"5\""),
+    (
+        "luhn(args.x) == true",
+        "== true",
+        "a test by itself",
+        "not luhn(args.x)",
+    ),
+    ("args.x is int", "int", "unknown type", "`integer`"),
     ("args.x === 1", "===", "not an operator", "`==`"),
     ("args.x <> 1", "<>", "not an operator", "`!=`"),
     (
@@ -666,6 +806,7 @@ mod round_trip {
             TypeName::Number,
             TypeName::Bool,
             TypeName::Null,
+            TypeName::Integer,
         ];
         prop_oneof![
             (comparison, value(), per).prop_map(|(comparison, value, per)| OpKind::Compare {
@@ -701,6 +842,9 @@ mod round_trip {
             4 => Just(View::Value),
             1 => Just(View::Host),
             1 => Just(View::Domain),
+            1 => Just(View::Scheme),
+            1 => Just(View::Name),
+            1 => Just(View::Length),
             1 => dialect.clone().prop_map(View::SqlVerb),
             1 => dialect.clone().prop_map(View::SqlTable),
             1 => dialect.prop_map(View::SqlFunction),
@@ -713,6 +857,8 @@ mod round_trip {
             1 => some_path().prop_map(SubjectKind::Provenance),
             1 => some_path().prop_map(SubjectKind::Carries),
             1 => some_path().prop_map(SubjectKind::CarriesPrivate),
+            1 => some_path().prop_map(|path| SubjectKind::Checked(Check::Luhn, path)),
+            1 => some_path().prop_map(|path| SubjectKind::Checked(Check::Iban, path)),
             1 => Just(SubjectKind::Effect),
             1 => prop::sample::select(&ast::Fact::ALL[..]).prop_map(SubjectKind::Fact),
             1 => Just(SubjectKind::Calls),

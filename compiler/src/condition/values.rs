@@ -10,7 +10,7 @@ use super::parser::{Builder, Rule, span};
 use super::similar::similar;
 use crate::policy::{Part, TypeName};
 
-const TYPES: [&str; 4] = ["string", "number", "bool", "null"];
+const TYPES: [&str; 5] = ["string", "number", "integer", "bool", "null"];
 
 impl Builder {
     /// Reads an operator pair.
@@ -283,6 +283,7 @@ impl Builder {
         Some(OpKind::Is(match word.as_str() {
             "string" => TypeName::String,
             "number" => TypeName::Number,
+            "integer" => TypeName::Integer,
             "bool" => TypeName::Bool,
             "null" => TypeName::Null,
             other => {
@@ -290,14 +291,15 @@ impl Builder {
                 let near = match other {
                     "boolean" | "true" | "false" => Some("bool"),
                     "str" | "text" => Some("string"),
-                    "int" | "integer" | "float" => Some("number"),
+                    "int" => Some("integer"),
+                    "float" => Some("number"),
                     "none" | "nil" | "None" => Some("null"),
                     _ => similar(other, TYPES),
                 };
                 return self.fail(match near {
                     Some(near) => error.help(format!("did you mean `{near}`?")),
                     None => error.help(
-                        "a leaf is a `string`, `number`, `bool` or `null`; lists and objects are seen as their leaves",
+                        "a leaf is a `string`, `number`, `integer`, `bool` or `null`; lists and objects are seen as their leaves",
                     ),
                 });
             }

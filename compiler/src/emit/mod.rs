@@ -12,7 +12,8 @@ use crate::lower::{CompileError, Lowered};
 use crate::policy::{Policy, Pos, Transport};
 use bouncer_plan::format::{
     self, Header, HeuristicWord, META_BUILT_IN, META_HAS_RULES, META_HEURISTICS, META_HIDE_DENIED,
-    Meta, NONE, PathEdge, PathNode, Range, Section, SectionEntry, ServerEntry, WordKind,
+    META_NAMES, Meta, NONE, PathEdge, PathNode, Range, Section, SectionEntry, ServerEntry,
+    WordKind,
 };
 use bouncer_plan::{Effect, Verdict};
 use bouncer_plan::{digest_of, edge_slot};
@@ -71,16 +72,22 @@ fn write_paths(writer: &mut Writer, lowered: &Lowered) {
     struct Node {
         children: BTreeMap<(String, bool), (usize, Option<u32>)>,
         path: Option<u32>,
+        names: Option<u32>,
     }
     let mut nodes = vec![Node::default()];
     for (id, steps) in (0_u32..).zip(lowered.paths.iter()) {
         let text = writer.text(&paths_display(steps));
         writer.paths.push(text);
         let mut at = 0;
+        let mut of_names = false;
         for step in steps {
             let key = match step {
                 Step::Key(key) => (key.clone(), false),
                 Step::Index(index) => (index.to_string(), true),
+                Step::Names => {
+                    of_names = true;
+                    continue;
+                }
             };
             let fresh = nodes.len();
             let Some(node) = nodes.get_mut(at) else { break };
@@ -89,8 +96,10 @@ fn write_paths(writer: &mut Writer, lowered: &Lowered) {
                 nodes.push(Node::default());
             }
         }
-        if let Some(node) = nodes.get_mut(at) {
-            node.path = Some(id);
+        match nodes.get_mut(at) {
+            Some(node) if of_names => node.names = Some(id),
+            Some(node) => node.path = Some(id),
+            None => {}
         }
     }
     for node in &nodes {
@@ -126,6 +135,7 @@ fn write_paths(writer: &mut Writer, lowered: &Lowered) {
                     .count() as u32,
             ),
             slots,
+            names: U32::new(node.names.unwrap_or(NONE)),
         });
     }
 }
@@ -225,6 +235,10 @@ fn meta(writer: &mut Writer, policy: &Policy, lowered: &Lowered) -> Meta {
     }
     if policy.hide_denied {
         flags |= META_HIDE_DENIED;
+    }
+    let names = |steps: &[crate::lower::Step]| steps.last() == Some(&crate::lower::Step::Names);
+    if lowered.paths.iter().any(names) {
+        flags |= META_NAMES;
     }
     let max_calls = policy
         .heuristics

@@ -7,7 +7,9 @@ use crate::lower::{
     CompileError, Dimension, DimensionKey, Group, Lowered, LoweredTest, Mode, class, pattern,
     patterns_of,
 };
-use crate::policy::{Compare, ListItem, Op, Policy, Provenance, Quantifier, Scalar, TypeName};
+use crate::policy::{
+    Check, Compare, ListItem, Op, Policy, Provenance, Quantifier, Scalar, SessionTest, TypeName,
+};
 use bouncer_plan::format::{
     self, JsonType, LiteralKind, Matcher, NONE, PROVENANCE_OBSERVED, PROVENANCE_TRUSTED,
     PROVENANCE_UNPROVEN, PROVENANCE_UNTRUSTED, PROVENANCE_USER, QUANT_BIT, Range, SimpleKind,
@@ -168,13 +170,21 @@ fn write_dimension(
         match &test.op {
             // Built together, below.
             Op::Part(..) | Op::Matches(_) => {}
-            Op::Equals(Scalar::Number(text)) if view.is_of_the_call() => {
+            Op::Equals(Scalar::Number(text))
+                if view.is_of_the_call() || view == ViewKind::Length =>
+            {
                 push_simple(writer, SimpleKind::NumberEqual, 0, text, test, index);
             }
-            Op::Equals(scalar) => add_scalar(&mut literals, scalar, index),
-            Op::In(items) => items
-                .iter()
-                .for_each(|item| add_item(&mut literals, item, view, index)),
+            Op::Equals(scalar) => {
+                add_scalar(&mut literals, scalar, index);
+                add_folded(&mut literals, scalar, view, index);
+            }
+            Op::In(items) => {
+                for item in items {
+                    add_item(&mut literals, item, view, index);
+                }
+                write_networks(writer, items, test, index);
+            }
             op => write_simple(writer, op, test, index),
         }
     }
@@ -256,9 +266,45 @@ fn add_scalar(literals: &mut LiteralSetBuilder, scalar: &Scalar, test: u32) {
     }
 }
 
+/// A name of a member counts in any case where a rule restricts.
+fn add_folded(literals: &mut LiteralSetBuilder, scalar: &Scalar, view: ViewKind, test: u32) {
+    if let (ViewKind::Name, Scalar::Str(text)) = (view, scalar) {
+        let mut folded = String::new();
+        bouncer_reader::text::fold(text, &mut folded);
+        literals.add_value(LiteralKind::Folded, folded, test);
+    }
+}
+
+/// The networks of a list of hosts, if it names some.
+fn write_networks(writer: &mut Writer, items: &[ListItem], test: &LoweredTest, index: u32) {
+    let networks: Vec<[u32; 5]> = items
+        .iter()
+        .filter_map(|item| match item {
+            ListItem::Network(network) => Some(network.to_cells()),
+            _ => None,
+        })
+        .collect();
+    if networks.is_empty() {
+        return;
+    }
+    let count = std::iter::once(networks.len() as u32);
+    let list: Range = writer.list(
+        count
+            .chain(networks.into_iter().flatten())
+            .collect::<Vec<u32>>(),
+    );
+    let start = list.start.get();
+    push_simple(writer, SimpleKind::Network, start, "", test, index);
+}
+
 fn add_item(literals: &mut LiteralSetBuilder, item: &ListItem, view: ViewKind, test: u32) {
     match item {
-        ListItem::Scalar(scalar) => add_scalar(literals, scalar, test),
+        ListItem::Scalar(scalar) => {
+            add_scalar(literals, scalar, test);
+            add_folded(literals, scalar, view, test);
+        }
+        // Written by themselves.
+        ListItem::Network(_) => {}
         // Seen as a domain, an address pattern is its domain.
         ListItem::AtDomain(domain) if matches!(view, ViewKind::Host | ViewKind::Domain) => {
             literals.add_value(LiteralKind::String, domain.to_ascii_lowercase(), test);
@@ -287,10 +333,18 @@ fn write_simple(writer: &mut Writer, op: &Op, test: &LoweredTest, index: u32) {
             push_simple(writer, kind, 0, text, test, index);
         }
         Op::Exists => push_simple(writer, SimpleKind::Exists, 0, "", test, index),
+        Op::Type(TypeName::Integer) => push_simple(writer, SimpleKind::Integer, 0, "", test, index),
+        Op::Checked(check) => {
+            let kind = match check {
+                Check::Luhn => SimpleKind::Luhn,
+                Check::Iban => SimpleKind::Iban,
+            };
+            push_simple(writer, kind, 0, "", test, index);
+        }
         Op::Type(name) => {
             let operand = match name {
                 TypeName::String => JsonType::String,
-                TypeName::Number => JsonType::Number,
+                TypeName::Number | TypeName::Integer => JsonType::Number,
                 TypeName::Bool => JsonType::Bool,
                 TypeName::Null => JsonType::Null,
             };
@@ -327,14 +381,14 @@ fn write_simple(writer: &mut Writer, op: &Op, test: &LoweredTest, index: u32) {
             push_simple(writer, SimpleKind::CarriesUntrusted, 0, "", test, index);
         }
         Op::CarriesPrivate => push_simple(writer, SimpleKind::CarriesPrivate, 0, "", test, index),
-        Op::Effect(effects) => {
-            let bits = u32::from(effects.bits());
-            push_simple(writer, SimpleKind::Effect, bits, "", test, index);
-        }
-        Op::ReadUntrusted => push_simple(writer, SimpleKind::ReadUntrusted, 0, "", test, index),
-        Op::ReadPrivate => push_simple(writer, SimpleKind::ReadPrivate, 0, "", test, index),
-        Op::UserNamedEffect => {
-            push_simple(writer, SimpleKind::UserNamedEffect, 0, "", test, index);
+        Op::Session(asked) => {
+            let (kind, operand) = match asked {
+                SessionTest::Effect(effects) => (SimpleKind::Effect, u32::from(effects.bits())),
+                SessionTest::ReadUntrusted => (SimpleKind::ReadUntrusted, 0),
+                SessionTest::ReadPrivate => (SimpleKind::ReadPrivate, 0),
+                SessionTest::UserNamedEffect => (SimpleKind::UserNamedEffect, 0),
+            };
+            push_simple(writer, kind, operand, "", test, index);
         }
         // Handled by the caller.
         Op::Equals(_) | Op::In(_) | Op::Part(..) | Op::Matches(_) => {}

@@ -98,7 +98,7 @@ impl Writer {
         for step in steps {
             let key = match step {
                 crate::lower::Step::Key(key) => key.as_str(),
-                crate::lower::Step::Index(_) => "",
+                crate::lower::Step::Index(_) | crate::lower::Step::Names => "",
             };
             let stored = self.text(key);
             items.extend([

@@ -2,7 +2,7 @@
 
 use super::formula::Literal;
 use super::{CompileError, Mode, PathTable};
-use crate::policy::{Op, Quantifier, Rule, Scalar, Subject, Test, ToolGlob, View};
+use crate::policy::{ListItem, Op, Quantifier, Rule, Scalar, Subject, Test, ToolGlob, View};
 use bouncer_plan::Verdict;
 use bouncer_plan::format::{GlobKind, MAX_WINDOWED_CALLS, NONE, QuantKind, SqlDialect, ViewKind};
 use std::collections::{BTreeMap, HashMap};
@@ -112,7 +112,7 @@ impl<'t> GroupBuilder<'t> {
         rows: &[Vec<Literal<'_>>],
     ) -> Vec<CompileError> {
         let mut errors = Vec::new();
-        let mut patterns: Vec<(GlobKind, &str)> = rule.tools.iter().map(classify).collect();
+        let mut patterns: Vec<(GlobKind, &str)> = rule.tools.iter().map(ToolGlob::glob).collect();
         patterns.sort_unstable();
         patterns.dedup();
         for (kind, pattern) in patterns {
@@ -140,19 +140,6 @@ impl<'t> GroupBuilder<'t> {
             .count();
         (groups, exact)
     }
-}
-
-/// The kind of a pattern: what is not special in it is not looked for.
-fn classify(glob: &ToolGlob) -> (GlobKind, &str) {
-    let pattern = glob.pattern.as_str();
-    let kind = if glob.native && pattern.contains(['?', '[']) {
-        GlobKind::Native
-    } else if pattern.contains('*') {
-        GlobKind::Star
-    } else {
-        GlobKind::Exact
-    };
-    (kind, pattern)
 }
 
 impl Group {
@@ -287,8 +274,14 @@ fn place(paths: &PathTable, subject: &Subject) -> (DimensionKey, u64) {
                 View::SqlVerb(dialect) => (ViewKind::SqlVerb, *dialect),
                 View::SqlTable(dialect) => (ViewKind::SqlTable, *dialect),
                 View::SqlFunction(dialect) => (ViewKind::SqlFunction, *dialect),
+                View::Scheme => (ViewKind::Scheme, SqlDialect::Generic),
+                View::Length => (ViewKind::Length, SqlDialect::Generic),
+                View::Name => (ViewKind::Name, SqlDialect::Generic),
             };
-            let path = paths.id(path);
+            let path = match view {
+                ViewKind::Name => paths.id_of_names(path),
+                _ => paths.id(path),
+            };
             let key = DimensionKey {
                 path,
                 view,
@@ -307,14 +300,20 @@ fn place(paths: &PathTable, subject: &Subject) -> (DimensionKey, u64) {
 fn check(test: &Test) -> Result<(), CompileError> {
     let number = |op: &Op| matches!(op, Op::Compare(..) | Op::Equals(Scalar::Number(_)));
     let fits = match &test.subject {
-        Subject::Arg(_, View::Value) => !of_provenance(&test.op) && !of_the_session(&test.op),
+        Subject::Arg(_, View::Value) => {
+            !of_provenance(&test.op) && !matches!(test.op, Op::Session(_)) && !has_network(&test.op)
+        }
+        Subject::Arg(_, View::Length) => number(&test.op),
+        Subject::Arg(_, View::Name) if test.op == Op::Exists => true,
+        Subject::Arg(_, View::Host | View::Domain) if has_network(&test.op) => true,
+        Subject::Arg(..) if has_network(&test.op) => false,
         Subject::Arg(..) => matches!(
             test.op,
             Op::Equals(_) | Op::In(_) | Op::Part(..) | Op::Matches(_)
         ),
         Subject::Count(_) | Subject::Calls { .. } => number(&test.op),
         Subject::Provenance(_) => of_provenance(&test.op),
-        Subject::Session => of_the_session(&test.op),
+        Subject::Session => matches!(test.op, Op::Session(_)),
     };
     if fits {
         return Ok(());
@@ -322,7 +321,7 @@ fn check(test: &Test) -> Result<(), CompileError> {
     Err(CompileError {
         message: "this test does not fit its subject".to_owned(),
         help: Some(
-            "counts and calls take numbers, `provenance()` takes labels, views take text tests"
+            "counts, lengths and calls take numbers, `provenance()` takes labels, views take text tests"
                 .to_owned(),
         ),
         at: Some(test.at),
@@ -336,11 +335,14 @@ const fn of_provenance(op: &Op) -> bool {
     )
 }
 
-const fn of_the_session(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Effect(_) | Op::ReadUntrusted | Op::ReadPrivate | Op::UserNamedEffect
-    )
+/// Whether it asks for hosts that lie in a network.
+fn has_network(op: &Op) -> bool {
+    match op {
+        Op::In(items) => items
+            .iter()
+            .any(|item| matches!(item, ListItem::Network(_))),
+        _ => false,
+    }
 }
 
 /// How many attempts' times a windowed `calls(this)` needs.

@@ -15,7 +15,7 @@ mod patterns;
 pub use class::class;
 pub use formula::{Literal, rows};
 pub use groups::{Atom, Dimension, DimensionKey, Group, LoweredTest, Quant, Row};
-pub use paths::{PathTable, Step, display as paths_display, steps};
+pub use paths::{PathTable, Step, display as paths_display, names, steps};
 pub(crate) use patterns::{pattern, pattern_lists, patterns_of, sorted_contracts};
 
 use crate::policy::{Policy, Pos};

@@ -1,6 +1,6 @@
 //! The argument paths that a policy names, numbered.
 
-use crate::policy::{Cond, Path, Policy, Segment, Subject};
+use crate::policy::{Cond, Path, Policy, Segment, Subject, View};
 use std::collections::BTreeMap;
 
 /// One step of a numbered path. `[*]` is not a step: arrays are transparent anyway.
@@ -10,6 +10,8 @@ pub enum Step {
     Key(String),
     /// An array element only.
     Index(u32),
+    /// The names of the members there; always the last step.
+    Names,
 }
 
 impl Step {
@@ -18,6 +20,7 @@ impl Step {
     pub fn index(&self) -> Option<u32> {
         match self {
             Self::Index(index) => Some(*index),
+            Self::Names => None,
             Self::Key(key) => key
                 .parse()
                 .ok()
@@ -61,6 +64,9 @@ impl PathTable {
             }
             Cond::Not(part) => self.add_condition(part),
             Cond::Test(test) => match &test.subject {
+                Subject::Arg(path, View::Name) => {
+                    self.ids.insert(names(path), 0);
+                }
                 Subject::Arg(path, _) | Subject::Count(path) | Subject::Provenance(path) => {
                     self.add(path)
                 }
@@ -77,6 +83,12 @@ impl PathTable {
     #[must_use]
     pub fn id(&self, path: &Path) -> u32 {
         self.ids.get(&steps(path)).copied().unwrap_or(u32::MAX)
+    }
+
+    /// The number of the path of the names at a path.
+    #[must_use]
+    pub fn id_of_names(&self, path: &Path) -> u32 {
+        self.ids.get(&names(path)).copied().unwrap_or(u32::MAX)
     }
 
     /// All paths in the order of their numbers.
@@ -98,9 +110,23 @@ pub fn steps(path: &Path) -> Vec<Step> {
         .collect()
 }
 
+/// The steps of the names of members at a path.
+#[must_use]
+pub fn names(path: &Path) -> Vec<Step> {
+    let mut all = steps(path);
+    all.push(Step::Names);
+    all
+}
+
 /// The text of a path, as reasons show it.
 #[must_use]
 pub fn display(steps: &[Step]) -> String {
+    if let Some((Step::Names, above)) = steps.split_last() {
+        return match above {
+            [] => "keys(args)".to_owned(),
+            _ => format!("keys(args.{})", display(above)),
+        };
+    }
     if steps.is_empty() {
         return "args".to_owned();
     }
@@ -109,6 +135,7 @@ pub fn display(steps: &[Step]) -> String {
         .map(|step| match step {
             Step::Key(key) => key.clone(),
             Step::Index(index) => index.to_string(),
+            Step::Names => String::new(),
         })
         .collect();
     parts.join(".")

@@ -53,13 +53,11 @@ pub(crate) fn pattern(op: &Op) -> Option<String> {
         | Op::Within(_)
         | Op::Compare(..)
         | Op::Exists
+        | Op::Checked(_)
         | Op::Type(_)
         | Op::Provenance(_)
         | Op::CarriesUntrusted
         | Op::CarriesPrivate
-        | Op::Effect(_)
-        | Op::ReadUntrusted
-        | Op::ReadPrivate
-        | Op::UserNamedEffect => None,
+        | Op::Session(_) => None,
     }
 }

@@ -5,6 +5,8 @@
 use super::{Part, Pos};
 use bouncer_plan::Effects;
 pub use bouncer_plan::SqlDialect;
+pub use bouncer_reader::address::{Network, NetworkError, NetworkName};
+pub use bouncer_reader::checked::Check;
 
 /// A boolean formula over tests.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,8 +64,7 @@ pub enum Subject {
         /// The window, in milliseconds.
         window_ms: Option<u64>,
     },
-    /// What the call does, and what was read before it: only [`Op::Effect`],
-    /// [`Op::ReadUntrusted`], [`Op::ReadPrivate`] and [`Op::UserNamedEffect`] apply.
+    /// What the call does, and what was read before it: only [`Op::Session`] applies.
     Session,
 }
 
@@ -87,6 +88,13 @@ pub enum View {
     Host,
     /// `domain(x)`: the part after `@` of an address, else the host; as [`View::Host`].
     Domain,
+    /// `scheme(x)`: the scheme of a URL, in lower case.
+    Scheme,
+    /// `length(x)`: how many characters (Unicode's code points) the text has. Only
+    /// [`Op::Compare`] and [`Op::Equals`] with a number apply.
+    Length,
+    /// `keys(x)`: the names of the members of the object there, and of all objects in it.
+    Name,
     /// `sql(x).verb`: lower-case verbs of all statements in the query, nested ones
     /// included. Several values: a restrictive test holds if any value satisfies it,
     /// a permissive one only if all do.
@@ -131,14 +139,23 @@ pub enum Op {
     Compare(Compare, String),
     /// There is a leaf.
     Exists,
-    /// The leaf has this JSON type.
+    /// The leaf has this type.
     Type(TypeName),
+    /// The text is a number with this check digit.
+    Checked(Check),
     /// The leaf's provenance is one of these.
     Provenance(Vec<Provenance>),
     /// A destination-shaped token inside the leaf's text is `untrusted` or `observed`.
     CarriesUntrusted,
     /// A private value that was read stands inside the leaf's text.
     CarriesPrivate,
+    /// A fact of the session, asked of [`Subject::Session`].
+    Session(SessionTest),
+}
+
+/// What is asked of the call as a whole, and of what went before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SessionTest {
     /// `effect in […]`: the call has one of these effects. What it does may not be known.
     Effect(Effects),
     /// `read_untrusted`: something untrusted or observed was read before.
@@ -203,6 +220,8 @@ pub enum ListItem {
     AtDomain(String),
     /// `*.corp.com`: any host below this domain, at any depth, not the domain itself.
     Below(String),
+    /// `10.0.0.0/8`, `loopback`: hosts, under [`View::Host`] and [`View::Domain`] only.
+    Network(Network),
 }
 
 /// A regular expression in Rust `regex` syntax.
@@ -221,6 +240,9 @@ pub enum TypeName {
     String,
     /// `number`
     Number,
+    /// `integer`: a number that is written without a point and an exponent, surely; one
+    /// whose value is whole, perhaps.
+    Integer,
     /// `bool`
     Bool,
     /// `null`

@@ -12,8 +12,9 @@ mod part;
 mod written;
 
 pub use condition::{
-    Compare, Cond, ListItem, Op, Path, Pattern, Provenance, Quantifier, Scalar, Segment,
-    SqlDialect, Subject, Test, TypeName, View,
+    Check, Compare, Cond, ListItem, Network, NetworkError, NetworkName, Op, Path, Pattern,
+    Provenance, Quantifier, Scalar, Segment, SessionTest, SqlDialect, Subject, Test, TypeName,
+    View,
 };
 pub use contract::{
     ArgPattern, Contract, Dispatch, FieldLabel, Layer, Outputs, PathPrefix, Rate, Sink,
@@ -24,7 +25,7 @@ pub use part::Part;
 pub use written::{Written, WrittenFile};
 
 use bouncer_engine::tools::Heuristics;
-use bouncer_plan::format::EffectVerdicts;
+use bouncer_plan::format::{EffectVerdicts, GlobKind};
 use bouncer_plan::{Effect, Effects, Verdict};
 use std::collections::BTreeMap;
 
@@ -190,10 +191,32 @@ pub struct Rule {
 pub struct ToolGlob {
     /// The pattern as written.
     pub pattern: String,
-    /// In a native policy `?` and `[a-z]` are special too; elsewhere only `*` is.
+    /// In a native policy `?` and `[a-z]` are special too, and `(?i)` at the start; elsewhere
+    /// only `*` is.
     pub native: bool,
     /// Where it was written.
     pub at: Pos,
+}
+
+impl ToolGlob {
+    /// How it is read, and what is read so. What is not special in it is not looked for.
+    #[must_use]
+    pub fn glob(&self) -> (GlobKind, &str) {
+        let pattern = self.pattern.as_str();
+        match pattern.strip_prefix("(?i)").filter(|_| self.native) {
+            Some(rest) => (GlobKind::AnyCase, rest),
+            None if self.native && pattern.contains(['?', '[']) => (GlobKind::Native, pattern),
+            None if pattern.contains('*') => (GlobKind::Star, pattern),
+            None => (GlobKind::Exact, pattern),
+        }
+    }
+
+    /// Whether it matches a name.
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
+        let (kind, pattern) = self.glob();
+        bouncer_plan::glob::matches(kind, pattern, name)
+    }
 }
 
 /// A server that the gateway starts or connects to. `${VAR}` stays as written.

@@ -357,7 +357,8 @@ fn trusted_form(cx: &mut Cx<'_>, item: ListItem, span: Span, what: &str) -> Opti
         ListItem::AtDomain(domain) => return Some(TrustedForm::AtDomain(domain)),
         ListItem::Below(domain) => return Some(TrustedForm::Below(domain)),
         ListItem::Scalar(Scalar::Str(text)) => text,
-        ListItem::Scalar(_) => {
+        // Lists hold none: only a condition reads a text as a network.
+        ListItem::Network(_) | ListItem::Scalar(_) => {
             let message = format!("{what} must be a text");
             cx.report(
                 Diagnostic::new(Code::WRONG_TYPE, span, message)

@@ -15,6 +15,7 @@ use crate::policy::{
 const TYPES: &[(&str, TypeName)] = &[
     ("string", TypeName::String),
     ("number", TypeName::Number),
+    ("integer", TypeName::Integer),
     ("bool", TypeName::Bool),
     ("null", TypeName::Null),
 ];

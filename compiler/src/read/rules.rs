@@ -186,7 +186,9 @@ fn glob(cx: &mut Cx<'_>, node: &Node) -> Option<ToolGlob> {
         ));
         return None;
     }
-    if native && let Err((at, message)) = check_glob(pattern) {
+    let bare = pattern.strip_prefix("(?i)").unwrap_or(pattern);
+    if native && let Err((at, message)) = check_glob(bare) {
+        let at = at + pattern.len() - bare.len();
         let place = patterns::within(cx, node.span, pattern, at, pattern.len());
         let message = format!("`tool` {} is not a glob: {message}", quote(pattern));
         cx.report(

@@ -27,6 +27,8 @@ pub(super) fn arguments(facts: &Facts, own: &BTreeMap<u32, Bag>) -> String {
             at = match step {
                 Step::Key(key) => at.keys.entry(key.clone()).or_default(),
                 Step::Index(index) => at.items.entry(*index).or_default(),
+                // Names are what values stand under.
+                Step::Names => at,
             };
         }
         at.leaves.extend(bag.iter().cloned());

@@ -4,7 +4,7 @@
 
 use super::overlap::Overlaps;
 use bouncer_compiler::lower::class;
-use bouncer_compiler::lower::{Mode, Step, steps};
+use bouncer_compiler::lower::{Mode, Step, names, steps};
 use bouncer_compiler::policy::{Op, Path, Quantifier, SqlDialect, Subject, Test, View};
 use bouncer_plan::format::{TestClass, ViewKind};
 use std::collections::{HashMap, HashSet};
@@ -19,6 +19,11 @@ pub(super) enum Look {
     SqlVerb(SqlDialect),
     SqlTable(SqlDialect),
     SqlFunction(SqlDialect),
+    Scheme,
+    /// How many characters the text has.
+    Length,
+    /// The names of members: no search makes them up.
+    Names,
     Provenance,
     /// Whether a destination inside the text was read before.
     Carries,
@@ -103,7 +108,10 @@ impl Facts {
 
     /// The number of a path.
     pub fn path_id(&mut self, path: &Path) -> u32 {
-        let steps = steps(path);
+        self.steps_id(steps(path))
+    }
+
+    fn steps_id(&mut self, steps: Vec<Step>) -> u32 {
         let fresh = self.paths.len() as u32;
         let id = *self.path_index.entry(steps.clone()).or_insert(fresh);
         if id == fresh {
@@ -186,8 +194,16 @@ impl Facts {
                     View::SqlVerb(dialect) => Look::SqlVerb(*dialect),
                     View::SqlTable(dialect) => Look::SqlTable(*dialect),
                     View::SqlFunction(dialect) => Look::SqlFunction(*dialect),
+                    View::Scheme => Look::Scheme,
+                    View::Length => Look::Length,
+                    View::Name => Look::Names,
                 };
-                (self.path_id(path), look, ViewKind::Value)
+                let (path, kind) = match view {
+                    View::Name => (self.steps_id(names(path)), ViewKind::Name),
+                    View::Length => (self.path_id(path), ViewKind::Length),
+                    _ => (self.path_id(path), ViewKind::Value),
+                };
+                (path, look, kind)
             }
             Subject::Count(path) => (self.path_id(path), Look::Count, ViewKind::Count),
             Subject::Provenance(path) => {

@@ -10,7 +10,7 @@ use bouncer_compiler::policy::{Compare, ListItem, Op, Provenance, Scalar, TypeNa
 use bouncer_plan::Label;
 use bouncer_plan::format::TestClass;
 use bouncer_plan::literals::canonical_number;
-use bouncer_reader::address;
+use bouncer_reader::address::{self, Lies};
 use bouncer_reader::number;
 use bouncer_reader::path;
 use bouncer_reader::sql;
@@ -173,7 +173,8 @@ const RESTRICTIVE: u8 = 1 << 7;
 pub(super) fn outcome(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option<Outcome> {
     match fact.look {
         Look::Value => value(fact, leaf, table),
-        Look::Host | Look::Domain => host(fact, leaf, table),
+        Look::Host | Look::Domain | Look::Scheme => viewed(fact, leaf, table),
+        Look::Length => length(fact, leaf),
         Look::SqlVerb(dialect) => queried(fact, leaf, table, dialect as u8, sql::verbs),
         Look::SqlTable(dialect) => queried(fact, leaf, table, dialect as u8, sql::tables),
         Look::SqlFunction(dialect) => queried(fact, leaf, table, dialect as u8, sql::functions),
@@ -208,7 +209,7 @@ pub(super) fn outcome(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option
             let tainted = leaf.seen.is_untrusted() && !is_listed(fact, leaf);
             Some(same_everywhere(tainted))
         }
-        Look::Count | Look::Calls(_) | Look::Session => None,
+        Look::Count | Look::Calls(_) | Look::Session | Look::Names => None,
     }
 }
 
@@ -281,6 +282,7 @@ fn trusts(item: &ListItem, destination: &str) -> bool {
         ListItem::Scalar(_) => false,
         ListItem::AtDomain(domain) => address::pattern_domain(destination)
             .is_some_and(|found| found.eq_ignore_ascii_case(domain)),
+        ListItem::Network(_) => false,
         ListItem::Below(domain) => {
             let mut host = String::new();
             address::host(destination, &mut host).is_ok()
@@ -301,7 +303,8 @@ pub(super) fn counted(op: &Op, count: u64, mode: Mode) -> bool {
         Op::Compare(compare, text) => order(text).map(|order| holds(*compare, order)),
         Op::Equals(Scalar::Number(text)) => order(text).map(|order| order == Ordering::Equal),
         // No count is compared so.
-        Op::Equals(_)
+        Op::Checked(_)
+        | Op::Equals(_)
         | Op::In(_)
         | Op::Part(..)
         | Op::Matches(_)
@@ -311,10 +314,7 @@ pub(super) fn counted(op: &Op, count: u64, mode: Mode) -> bool {
         | Op::Provenance(_)
         | Op::CarriesUntrusted
         | Op::CarriesPrivate
-        | Op::Effect(_)
-        | Op::ReadUntrusted
-        | Op::ReadPrivate
-        | Op::UserNamedEffect => None,
+        | Op::Session(_) => None,
     };
     Outcome::of(verdict, false).in_mode(mode)
 }
@@ -354,7 +354,15 @@ fn value(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option<Outcome> {
                     | (TypeName::Bool, Value::Bool(_))
                     | (TypeName::Null, Value::Null)
             );
-            return simple(Some(same));
+            return simple(match (name, &leaf.value) {
+                (TypeName::Integer, Value::Number(text)) if number::is_written_whole(text) => {
+                    Some(true)
+                }
+                (TypeName::Integer, Value::Number(text)) => {
+                    number::is_whole(text).filter(|whole| !whole)
+                }
+                _ => Some(same),
+            });
         }
         Op::Compare(compare, operand) => {
             let Value::Number(text) = &leaf.value else {
@@ -363,14 +371,15 @@ fn value(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option<Outcome> {
             return simple(number::compare(text, operand).map(|order| holds(*compare, order)));
         }
         // Asked of what was read before, not of the value.
-        Op::Provenance(_)
-        | Op::CarriesUntrusted
-        | Op::CarriesPrivate
-        | Op::Effect(_)
-        | Op::ReadUntrusted
-        | Op::ReadPrivate
-        | Op::UserNamedEffect => return None,
-        Op::Equals(_) | Op::In(_) | Op::Part(..) | Op::Matches(_) | Op::Within(_) => {}
+        Op::Provenance(_) | Op::CarriesUntrusted | Op::CarriesPrivate | Op::Session(_) => {
+            return None;
+        }
+        Op::Equals(_)
+        | Op::In(_)
+        | Op::Part(..)
+        | Op::Matches(_)
+        | Op::Within(_)
+        | Op::Checked(_) => {}
     }
     let (bits, mask, is_text) = match &leaf.value {
         Value::Text(raw) => {
@@ -387,17 +396,14 @@ fn value(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option<Outcome> {
                 Op::Equals(scalar) => *scalar == null,
                 Op::In(items) => items.contains(&ListItem::Scalar(null)),
                 // It has no text.
-                Op::Part(..) | Op::Matches(_) | Op::Within(_) => false,
+                Op::Part(..) | Op::Matches(_) | Op::Within(_) | Op::Checked(_) => false,
                 Op::Compare(..)
                 | Op::Exists
                 | Op::Type(_)
                 | Op::Provenance(_)
                 | Op::CarriesUntrusted
                 | Op::CarriesPrivate
-                | Op::Effect(_)
-                | Op::ReadUntrusted
-                | Op::ReadPrivate
-                | Op::UserNamedEffect => return None,
+                | Op::Session(_) => return None,
             };
             (u8::from(found), 1, false)
         }
@@ -426,6 +432,9 @@ fn in_text(fact: &Fact, form: &str, bit: u8, table: Option<&Table>) -> Option<u8
                 .fold(0, |bits, more| bits | more)
         }
         Op::Within(prefixes) => within(prefixes, form, bit),
+        Op::Checked(check) if check.is(form) => bit,
+        Op::Checked(check) if check.is_in(form) => RESTRICTIVE,
+        Op::Checked(_) => 0,
         // They have no forms.
         Op::Compare(..)
         | Op::Exists
@@ -433,10 +442,7 @@ fn in_text(fact: &Fact, form: &str, bit: u8, table: Option<&Table>) -> Option<u8
         | Op::Provenance(_)
         | Op::CarriesUntrusted
         | Op::CarriesPrivate
-        | Op::Effect(_)
-        | Op::ReadUntrusted
-        | Op::ReadPrivate
-        | Op::UserNamedEffect => {
+        | Op::Session(_) => {
             return None;
         }
     })
@@ -459,16 +465,14 @@ fn in_scalar(fact: &Fact, json: &str, is_bool: bool, table: Option<&Table>) -> O
         Op::Within(prefixes) => within(prefixes, json, RESTRICTIVE),
         Op::Part(..)
         | Op::Matches(_)
+        | Op::Checked(_)
         | Op::Compare(..)
         | Op::Exists
         | Op::Type(_)
         | Op::Provenance(_)
         | Op::CarriesUntrusted
         | Op::CarriesPrivate
-        | Op::Effect(_)
-        | Op::ReadUntrusted
-        | Op::ReadPrivate
-        | Op::UserNamedEffect => in_text(fact, json, RESTRICTIVE, table)?,
+        | Op::Session(_) => in_text(fact, json, RESTRICTIVE, table)?,
     })
 }
 
@@ -510,6 +514,11 @@ fn listed(item: &ListItem, form: &str, bit: u8, viewed: bool) -> u8 {
                 0
             }
         }
+        ListItem::Network(network) => match network.holds(form) {
+            Lies::Inside => bit,
+            Lies::Perhaps => RESTRICTIVE,
+            Lies::Outside => 0,
+        },
         ListItem::AtDomain(domain) => match address::pattern_domain(form) {
             Some(found) if found.eq_ignore_ascii_case(domain) => bit,
             Some(_) => 0,
@@ -543,25 +552,69 @@ const UNREADABLE: Outcome = Outcome {
     maybe: true,
 };
 
-fn host(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option<Outcome> {
+/// How long a text is: as it stands, and as what else it may be read.
+fn length(fact: &Fact, leaf: &Leaf) -> Option<Outcome> {
+    let count = |text: &str| text.chars().count() as u64;
+    let holds = |text: &str| counted(&fact.op, count(text), Mode::All);
+    let (bits, mask, is_text) = match &leaf.value {
+        Value::Text(raw) => {
+            let forms = Forms::of(raw);
+            let (mut bits, mut mask) = (u8::from(holds(raw)), 1);
+            let others = [(2, forms.canonical), (4, Some(forms.plain))];
+            for (bit, form) in others {
+                if let Some(form) = form {
+                    mask |= bit;
+                    bits |= if holds(&form) { bit } else { 0 };
+                }
+            }
+            (bits, mask, true)
+        }
+        Value::Null => (0, 1, false),
+        other => (
+            if holds(own_text(other)) {
+                RESTRICTIVE
+            } else {
+                0
+            },
+            1,
+            false,
+        ),
+    };
+    Some(finish(bits, mask, is_text, leaf.through, fact.class))
+}
+
+/// A host, a domain or a scheme.
+fn viewed(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option<Outcome> {
     let Value::Text(raw) = &leaf.value else {
         return Some(UNREADABLE);
     };
     let forms = Forms::of(raw);
     let (mut bits, mut mask) = (0, 0);
-    let mut view = String::new();
+    let (mut view, mut other) = (String::new(), String::new());
     // Skeletons have no host.
     for (bit, form) in forms.each().filter(|(bit, _)| *bit < 4) {
-        let read = if fact.look == Look::Host {
-            address::host(form, &mut view)
-        } else {
-            address::domain(form, &mut view)
+        let mut others: Vec<String> = Vec::new();
+        let read = match fact.look {
+            Look::Host => address::host(form, &mut view),
+            Look::Scheme => address::scheme(form, &mut view, &mut |inner| {
+                others.push(inner.to_ascii_lowercase());
+            }),
+            _ => address::domain(form, &mut view),
         };
         if read.is_err() {
             return Some(UNREADABLE);
         }
         mask |= bit;
         bits |= in_text(fact, &view, bit, table)?;
+        // Other spellings of the host, and schemes within the scheme.
+        if fact.look != Look::Scheme && address::host_in_ipv4(&view, &mut other) {
+            others.push(other.clone());
+        }
+        for other in &others {
+            if in_text(fact, other, RESTRICTIVE, table)? != 0 {
+                bits |= RESTRICTIVE;
+            }
+        }
     }
     Some(finish(bits, mask, true, leaf.through, fact.class))
 }

@@ -12,7 +12,7 @@ use super::model::Model;
 use super::search::{Row, RuleRows};
 use super::theory::Theory;
 use super::words::{self, End};
-use bouncer_compiler::policy::{Compare, Contract, ListItem, Op, Policy, Scalar};
+use bouncer_compiler::policy::{Compare, Contract, ListItem, Op, Policy, Scalar, SessionTest};
 use bouncer_plan::Verdict;
 use bouncer_plan::format::EffectVerdicts;
 use bouncer_reader::number;
@@ -373,7 +373,9 @@ fn answers_within(a: &Fact, b: &Fact) -> bool {
         (Op::Part(how, a), Op::Part(other, b)) if how == other => how.holds(a, b),
         (Op::Within(a), Op::Within(b)) => has_all(b.iter(), a.iter()),
         (Op::Provenance(a), Op::Provenance(b)) => has_all(b.iter(), a.iter()),
-        (Op::Effect(a), Op::Effect(b)) => a.without(*b).is_empty(),
+        (Op::Session(SessionTest::Effect(a)), Op::Session(SessionTest::Effect(b))) => {
+            a.without(*b).is_empty()
+        }
         (Op::Compare(how, a), Op::Compare(other, b)) if how == other => match how {
             Compare::Less | Compare::LessEqual => {
                 matches!(compared(a, b), Some(Ordering::Less | Ordering::Equal))

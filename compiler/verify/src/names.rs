@@ -62,15 +62,11 @@ pub(super) struct Glob {
 
 impl Glob {
     pub fn of(glob: &ToolGlob) -> Self {
-        let pattern = glob.pattern.clone();
-        let kind = if glob.native && pattern.contains(['?', '[']) {
-            GlobKind::Native
-        } else if pattern.contains('*') {
-            GlobKind::Star
-        } else {
-            GlobKind::Exact
-        };
-        Self { pattern, kind }
+        let (kind, pattern) = glob.glob();
+        Self {
+            pattern: pattern.to_owned(),
+            kind,
+        }
     }
 
     /// The glob that matches every name.
@@ -92,7 +88,8 @@ impl Glob {
     /// The same as a pattern over whole texts.
     fn regex(&self) -> String {
         let mut out = String::from(r"(?s)\A(?:");
-        let native = self.kind == GlobKind::Native;
+        let any_case = self.kind == GlobKind::AnyCase;
+        let native = any_case || self.kind == GlobKind::Native;
         let mut rest = self.pattern.as_str();
         while let Some(c) = rest.chars().next() {
             let after = rest.get(c.len_utf8()..).unwrap_or_default();
@@ -102,11 +99,17 @@ impl Glob {
                 out.push('.');
             } else if native
                 && c == '['
-                && let Some((class, after)) = class(after)
+                && let Some((class, after)) = class(after, any_case)
             {
                 out.push_str(&class);
                 rest = after;
                 continue;
+            } else if any_case && c.is_ascii_alphabetic() {
+                out.push_str(&format!(
+                    "[{}{}]",
+                    c.to_ascii_lowercase(),
+                    c.to_ascii_uppercase()
+                ));
             } else {
                 out.push_str(&escape(&c.to_string()));
             }
@@ -118,7 +121,7 @@ impl Glob {
 }
 
 /// A bracket expression's members, from behind the bracket, as a class; and what follows.
-fn class(inner: &str) -> Option<(String, &str)> {
+fn class(inner: &str, any_case: bool) -> Option<(String, &str)> {
     let (negated, inner) = inner
         .strip_prefix('!')
         .map_or((false, inner), |rest| (true, rest));
@@ -129,13 +132,20 @@ fn class(inner: &str) -> Option<(String, &str)> {
     let mut members = inner.get(..end)?.chars();
     while let Some(low) = members.next() {
         let mut ahead = members.clone();
+        let mut last = low;
         out.push_str(&hex(low));
         if ahead.next() == Some('-')
             && let Some(high) = ahead.next()
         {
             out.push('-');
             out.push_str(&hex(high));
-            members = ahead;
+            (members, last) = (ahead, high);
+        }
+        for letter in ('A'..='Z').chain('a'..='z').filter(|_| any_case) {
+            if low <= letter && letter <= last {
+                let other = char::from(letter as u8 ^ 0x20);
+                out.push(other);
+            }
         }
     }
     out.push(']');

@@ -97,7 +97,7 @@ impl Overlaps {
 fn start(path: &[Step]) -> Option<String> {
     path.iter().find_map(|step| match step {
         Step::Key(key) => Some(folded(key)),
-        Step::Index(_) => None,
+        Step::Index(_) | Step::Names => None,
     })
 }
 
@@ -108,6 +108,10 @@ fn folded(key: &str) -> String {
 /// Whether the values of `lower` are seen at `upper`. Lists are transparent: an index of
 /// `lower` may be left out.
 fn covers(upper: &[Step], lower: &[Step]) -> Option<Seen> {
+    // Names are no values.
+    if upper.last() == Some(&Step::Names) || lower.last() == Some(&Step::Names) {
+        return (upper == lower).then_some(Seen::Standing);
+    }
     let mut inside = false;
     let mut rest = lower.iter();
     for wanted in upper {
@@ -123,7 +127,7 @@ fn covers(upper: &[Step], lower: &[Step]) -> Option<Seen> {
                 // A key that is a number picks an element, too.
                 (Step::Key(_), Step::Index(index)) if wanted.index() == Some(*index) => break,
                 (_, Step::Index(_)) => {}
-                (Step::Key(_) | Step::Index(_), Step::Key(_)) => return None,
+                (_, Step::Key(_) | Step::Names) => return None,
             }
         }
     }

@@ -5,7 +5,6 @@ use bouncer_compiler::policy::{
     Cond, Contract, Layer, Path, Policy, Rule, Subject, Test, ToolGlob,
 };
 use bouncer_plan::format::GlobKind;
-use bouncer_plan::glob;
 use std::collections::HashMap;
 
 /// A tool of the lock with what applies to it.
@@ -72,23 +71,17 @@ pub(super) fn tools<'a>(policy: &'a Policy, listed: &'a [ListedTool]) -> Vec<Too
 
 /// Whether the glob matches the name.
 pub(super) fn matches(tool: &ToolGlob, full: &str) -> bool {
-    let kind = if tool.native {
-        GlobKind::Native
-    } else {
-        GlobKind::Star
-    };
-    glob::matches(kind, &tool.pattern, full)
+    tool.matches(full)
 }
 
 fn is_plain(tool: &ToolGlob) -> bool {
-    let special = |c| c == '*' || tool.native && matches!(c, '?' | '[');
-    !tool.pattern.contains(special)
+    tool.glob().0 == GlobKind::Exact
 }
 
 /// A name that the globs of a rule match, where it is plain to see: `(server, tool)`.
 pub(super) fn some_tool(rule: &Rule) -> Option<(Option<String>, String)> {
     rule.tools.iter().find_map(|tool| {
-        let name = tool.pattern.replace("**", "*");
+        let name = tool.glob().1.replace("**", "*");
         let name = match name.as_str() {
             "*" => "tool".to_owned(),
             other => other.replace(['*', '?'], "x"),

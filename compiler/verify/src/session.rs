@@ -6,7 +6,7 @@
 use super::facts::{Claim, Facts};
 use super::leaf::Outcome;
 use bouncer_compiler::lower::Mode;
-use bouncer_compiler::policy::Op;
+use bouncer_compiler::policy::{Op, SessionTest};
 use bouncer_engine::gate::Doing;
 use bouncer_plan::{Effect, Effects};
 use std::collections::HashMap;
@@ -51,28 +51,18 @@ impl State {
     /// Whether a question is answered so in a mode.
     pub fn answers(&self, op: &Op, mode: Mode) -> bool {
         let verdict = match op {
-            Op::Effect(asked) => match self.effects {
+            Op::Session(SessionTest::Effect(asked)) => match self.effects {
                 None => None,
                 Some(effects) if !effects.intersects(*asked) => Some(false),
                 Some(effects) if effects.without(*asked).is_empty() => Some(true),
                 // What a call can do beside what was asked for is no certainty.
                 Some(_) => None,
             },
-            Op::ReadUntrusted => Some(self.untrusted),
-            Op::ReadPrivate => Some(self.private),
-            Op::UserNamedEffect => self.named,
+            Op::Session(SessionTest::ReadUntrusted) => Some(self.untrusted),
+            Op::Session(SessionTest::ReadPrivate) => Some(self.private),
+            Op::Session(SessionTest::UserNamedEffect) => self.named,
             // Nothing else is asked of a session.
-            Op::Equals(_)
-            | Op::In(_)
-            | Op::Part(..)
-            | Op::Matches(_)
-            | Op::Within(_)
-            | Op::Compare(..)
-            | Op::Exists
-            | Op::Type(_)
-            | Op::Provenance(_)
-            | Op::CarriesUntrusted
-            | Op::CarriesPrivate => None,
+            _ => None,
         };
         Outcome::of(verdict, false).in_mode(mode)
     }
@@ -209,10 +199,18 @@ mod tests {
         let run = facts.asked_at(
             u32::MAX,
             Look::Session,
-            Op::Effect(Effects::one(Effect::Run)),
+            Op::Session(SessionTest::Effect(Effects::one(Effect::Run))),
         );
-        let read = facts.asked_at(u32::MAX, Look::Session, Op::ReadUntrusted);
-        let named = facts.asked_at(u32::MAX, Look::Session, Op::UserNamedEffect);
+        let read = facts.asked_at(
+            u32::MAX,
+            Look::Session,
+            Op::Session(SessionTest::ReadUntrusted),
+        );
+        let named = facts.asked_at(
+            u32::MAX,
+            Look::Session,
+            Op::Session(SessionTest::UserNamedEffect),
+        );
         let happens = Happens {
             private: false,
             words: true,

@@ -14,7 +14,7 @@ use super::theory::{Answer, Level};
 use super::ways::Scope;
 use super::{Example, ListedTool, Options};
 use bouncer_compiler::lower::Mode;
-use bouncer_compiler::policy::{Layer, Op, Policy};
+use bouncer_compiler::policy::{Layer, Op, Policy, SessionTest};
 use bouncer_compiler::{CompileError, Progress};
 use bouncer_plan::{Effect, Effects, Verdict};
 
@@ -291,17 +291,23 @@ impl Analysis<'_> {
     /// What is claimed of a call in one state.
     fn state_row(&mut self, subject: &Subject, effect: Option<Effect>, read: (bool, bool)) -> Row {
         let facts = &mut self.theory.facts;
-        let mut ask = |op: Op| facts.asked_at(u32::MAX, Look::Session, op);
+        let mut ask = |asked| facts.asked_at(u32::MAX, Look::Session, Op::Session(asked));
         let mut row = vec![
-            (Atom::Session(ask(Op::ReadUntrusted), Mode::Any), read.0),
-            (Atom::Session(ask(Op::ReadPrivate), Mode::Any), read.1),
+            (
+                Atom::Session(ask(SessionTest::ReadUntrusted), Mode::Any),
+                read.0,
+            ),
+            (
+                Atom::Session(ask(SessionTest::ReadPrivate), Mode::Any),
+                read.1,
+            ),
         ];
         if !subject.always {
             match effect {
                 // Of all others those are looked at that do nothing else.
                 Some(effect) => {
-                    let does = ask(Op::Effect(Effects::one(effect)));
-                    let known = ask(Op::Effect(Effects::ALL));
+                    let does = ask(SessionTest::Effect(Effects::one(effect)));
+                    let known = ask(SessionTest::Effect(Effects::ALL));
                     let mode = match subject.shown {
                         Some(_) => Mode::Any,
                         None => Mode::All,
@@ -311,7 +317,7 @@ impl Analysis<'_> {
                 }
                 None => {
                     // What is in no set and not outside of any is not known.
-                    let any = ask(Op::Effect(Effects::ALL));
+                    let any = ask(SessionTest::Effect(Effects::ALL));
                     row.push((Atom::Session(any, Mode::All), false));
                 }
             }

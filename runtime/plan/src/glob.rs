@@ -4,13 +4,14 @@
 use super::format::GlobKind;
 
 /// Whether `pattern` of this kind matches the whole of `name`,
-/// byte for byte. At most `pattern` times `name` steps.
+/// byte for byte, but for ASCII case where the kind says so. At most `pattern` times `name` steps.
 #[must_use]
 pub fn matches(kind: GlobKind, pattern: &str, name: &str) -> bool {
-    let native = match kind {
+    let (native, any_case) = match kind {
         GlobKind::Exact => return pattern == name,
-        GlobKind::Star => false,
-        GlobKind::Native => true,
+        GlobKind::Star => (false, false),
+        GlobKind::Native => (true, false),
+        GlobKind::AnyCase => (true, true),
     };
     let (mut rest, mut text) = (pattern, name);
     // Where to go on when a literal fails: after the last `*`, one character further.
@@ -24,7 +25,7 @@ pub fn matches(kind: GlobKind, pattern: &str, name: &str) -> bool {
         if rest.is_empty() && text.is_empty() {
             return true;
         }
-        if let Some((next_rest, next_text)) = one(native, rest, text) {
+        if let Some((next_rest, next_text)) = one((native, any_case), rest, text) {
             (rest, text) = (next_rest, next_text);
             continue;
         }
@@ -40,16 +41,21 @@ pub fn matches(kind: GlobKind, pattern: &str, name: &str) -> bool {
 }
 
 /// Consumes one character of the text with one item of the pattern.
-fn one<'a>(native: bool, pattern: &'a str, text: &'a str) -> Option<(&'a str, &'a str)> {
+fn one<'a>(
+    (native, any_case): (bool, bool),
+    pattern: &'a str,
+    text: &'a str,
+) -> Option<(&'a str, &'a str)> {
     let c = text.chars().next()?;
     let text = text.get(c.len_utf8()..)?;
     if native && let Some(rest) = pattern.strip_prefix('?') {
         return Some((rest, text));
     }
     if native && let Some((class, rest)) = class(pattern) {
-        return class.matches(c).then_some((rest, text));
+        return class.matches(c, any_case).then_some((rest, text));
     }
-    pattern.strip_prefix(c).map(|rest| (rest, text))
+    let same = |other: char| other == c || (any_case && other.eq_ignore_ascii_case(&c));
+    pattern.strip_prefix(same).map(|rest| (rest, text))
 }
 
 /// A bracket expression: the text between the brackets.
@@ -76,7 +82,14 @@ fn class(pattern: &str) -> Option<(Class<'_>, &str)> {
 }
 
 impl Class<'_> {
-    fn matches(&self, c: char) -> bool {
+    fn matches(&self, c: char, any_case: bool) -> bool {
+        let found = self.holds(c)
+            || (any_case
+                && (self.holds(c.to_ascii_lowercase()) || self.holds(c.to_ascii_uppercase())));
+        found != self.negated
+    }
+
+    fn holds(&self, c: char) -> bool {
         let mut found = false;
         let mut chars = self.items.chars();
         while let Some(low) = chars.next() {
@@ -90,7 +103,7 @@ impl Class<'_> {
                 found |= low == c;
             }
         }
-        found != self.negated
+        found
     }
 }
 
@@ -140,6 +153,25 @@ mod tests {
         ] {
             assert_eq!(
                 matches(GlobKind::Native, pattern, name),
+                expected,
+                "{pattern} on {name}"
+            );
+        }
+    }
+
+    #[test]
+    fn patterns_without_case() {
+        for (pattern, name, expected) in [
+            ("*delete*", "s__DeleteAll", true),
+            ("DELETE", "delete", true),
+            ("*[a-c]x", "BX", true),
+            ("*[A-C]x", "bX", true),
+            ("[!a-c]x", "Bx", false),
+            ("?é", "xÉ", false),
+            ("a_b", "A-B", false),
+        ] {
+            assert_eq!(
+                matches(GlobKind::AnyCase, pattern, name),
                 expected,
                 "{pattern} on {name}"
             );

@@ -21,6 +21,7 @@ pub use format::SqlDialect;
 pub use prefilter::Prefilter;
 pub use verdict::{Label, Stage, Verdict};
 
+use bouncer_reader::address::Network;
 use format::{
     Atom, AutomatonRef, Constraint, Contract, Dimension, Group, Header, HeuristicWord, LiteralSet,
     LiteralSlot, Matcher, Meta, OutputLabel, PathEdge, PathNode, Quant, Range, RateLimit, Row,
@@ -331,6 +332,21 @@ impl<'p> Tables<'p> {
             start: *start,
             length: *length,
         })
+    }
+
+    /// The networks of a test of hosts; `None` for each that is none.
+    pub fn networks(
+        &self,
+        test: &SimpleTest,
+    ) -> Result<impl Iterator<Item = Option<Network>> + use<'p>, Corrupt> {
+        let start = test.operand.get() as usize;
+        let rest = self.lists.get(start..).ok_or(Corrupt)?;
+        let (count, rest) = rest.split_first().ok_or(Corrupt)?;
+        let (cells, _) = rest.as_chunks::<5>();
+        let networks = cells.get(..count.get() as usize).ok_or(Corrupt)?;
+        Ok(networks
+            .iter()
+            .map(|cells| Network::from_cells(cells.map(U32::get))))
     }
 
     /// Whether the automaton at `index` has to read `text`, by its prefilter.

@@ -6,7 +6,7 @@
 use super::automaton::Automaton;
 use super::format::{
     AutomatonKind, ConstraintKind, LiteralKind, MAX_WINDOWED_CALLS, NONE, Pos, QUANT_BIT, Range,
-    RateLimit, Section, SimpleKind, Str, ViewKind,
+    RateLimit, Section, SimpleKind, SimpleTest, Str, ViewKind,
 };
 use super::literals::MAX_DOMAIN;
 use super::{LoadError, Plan, Tables, slice};
@@ -173,8 +173,8 @@ impl<'t, 'p> Check<'t, 'p> {
     fn paths(&self) -> Result<(), LoadError> {
         let t = self.tables;
         ensure(t.paths.iter().all(|path| self.text(path)), Section::Paths)?;
-        // The walk uses the two highest bits of a position for itself.
-        let countable = t.path_nodes.len() < 1 << 30 && t.paths.len() < 1 << 30;
+        // The walk uses the three highest bits of a position for itself.
+        let countable = t.path_nodes.len() < 1 << 29 && t.paths.len() < 1 << 29;
         ensure(!t.path_nodes.is_empty() && countable, Section::PathNodes)?;
         let mut has_parent = vec![false; t.path_nodes.len()];
         for (index, node) in t.path_nodes.iter().enumerate() {
@@ -184,10 +184,8 @@ impl<'t, 'p> Check<'t, 'p> {
             )?;
             let edges = slice(t.path_edges, &node.edges)
                 .map_err(|_| LoadError::content(Section::PathNodes.name()))?;
-            ensure(
-                node.path.get() == NONE || self.path(node.path.get()),
-                Section::PathNodes,
-            )?;
+            let known = |path: &U32| path.get() == NONE || self.path(path.get());
+            ensure(known(&node.path) && known(&node.names), Section::PathNodes)?;
             ensure(self.slots(&node.slots, &node.edges), Section::PathNodes)?;
             // Children come after their parent, so that the trie has no cycle; and each has
             // one, so that a walk is at a place once only.
@@ -315,6 +313,15 @@ impl<'t, 'p> Check<'t, 'p> {
             })
     }
 
+    /// A test of networks has some.
+    fn networks(&self, test: &SimpleTest) -> bool {
+        test.kind != SimpleKind::Network
+            || self
+                .tables
+                .networks(test)
+                .is_ok_and(|mut all| all.all(|network| self.spend(5) && network.is_some()))
+    }
+
     fn tests(&self) -> Result<(), LoadError> {
         let t = self.tables;
         for test in t.simple_tests {
@@ -328,7 +335,10 @@ impl<'t, 'p> Check<'t, 'p> {
                         .is_some_and(|list| self.listed_texts(list))
                 })
             };
-            let ok = within && self.text(&test.text) && (test.test.get() as usize) < t.tests.len();
+            let ok = within
+                && self.networks(test)
+                && self.text(&test.text)
+                && (test.test.get() as usize) < t.tests.len();
             ensure(ok, Section::SimpleTests)?;
         }
         let atom = |index: u32| {

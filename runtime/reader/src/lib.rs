@@ -6,6 +6,7 @@
 
 pub mod address;
 pub mod block;
+pub mod checked;
 pub mod json;
 pub mod number;
 pub mod path;

@@ -66,6 +66,20 @@ pub fn canonical(text: &str) -> Option<String> {
     Some(canonical)
 }
 
+/// Whether the value of a JSON number is whole; `None` as for [`compare`].
+#[must_use]
+pub fn is_whole(text: &str) -> Option<bool> {
+    let number = Decimal::parse(text.as_bytes())?;
+    // The last significant digit stands before the point.
+    Some(number.digits == 0 || number.point >= number.digits as i128)
+}
+
+/// Whether a JSON number is written as an integer: without a point and an exponent.
+#[must_use]
+pub fn is_written_whole(text: &str) -> bool {
+    is_number(text) && !text.contains(['.', 'e', 'E'])
+}
+
 /// Whether `text` is exactly one JSON number.
 #[must_use]
 pub fn is_number(text: &str) -> bool {
@@ -204,6 +218,28 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn whole_numbers() {
+        for (text, whole, written) in [
+            ("0", true, true),
+            ("-12", true, true),
+            ("1.0", true, false),
+            ("1e0", true, false),
+            ("150e-1", true, false),
+            ("155e-1", false, false),
+            ("0.0", true, false),
+            ("0.5", false, false),
+            ("1e400", true, false),
+            ("1.25e2", true, false),
+            ("1.255e2", false, false),
+        ] {
+            assert_eq!(is_whole(text), Some(whole), "{text}");
+            assert_eq!(is_written_whole(text), written, "{text}");
+        }
+        assert_eq!(is_whole("1e9223372036854775808"), None);
+        assert!(!is_written_whole("01"));
+    }
 
     #[test]
     fn values_not_texts_are_compared() {

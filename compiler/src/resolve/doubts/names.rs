@@ -89,12 +89,7 @@ impl Names<'_> {
                 help,
             })
         };
-        let pattern = tool.pattern.as_str();
-        let kind = if tool.native {
-            GlobKind::Native
-        } else {
-            GlobKind::Star
-        };
+        let (kind, pattern) = tool.glob();
         let shown = quote(pattern);
         if let Some(rest) = pattern.strip_prefix("mcp__")
             && rest.contains(JOINT)

@@ -51,7 +51,12 @@ fn test(test: &Test, unread_counts: bool, out: &mut Vec<Doubt>) {
     match view {
         View::SqlVerb(_) => verb(test, unread_counts, out),
         View::Host | View::Domain => host(test, out),
-        View::SqlTable(_) | View::SqlFunction(_) | View::Value => {}
+        View::SqlTable(_)
+        | View::SqlFunction(_)
+        | View::Value
+        | View::Scheme
+        | View::Length
+        | View::Name => {}
     }
 }
 

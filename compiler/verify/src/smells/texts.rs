@@ -23,7 +23,7 @@ fn smell(code: Code, severity: Severity, at: Pos, message: String, help: String)
 /// A tool glob.
 pub(super) fn glob(glob: &ToolGlob, out: &mut Vec<Finding>) {
     confusable(&glob.pattern, glob.at, "this glob", out);
-    let text = &glob.pattern;
+    let text = glob.glob().1;
     let regex = text.contains(".*")
         || text.contains(".+")
         || text.contains(['^', '$', '|', '\\', '('])

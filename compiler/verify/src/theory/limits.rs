@@ -7,9 +7,10 @@ use super::Theory;
 use crate::facts::{Claim, FactId, Look};
 use crate::words::Constraint;
 use bouncer_compiler::lower::Mode;
-use bouncer_compiler::policy::{ListItem, Op, Scalar};
-use bouncer_reader::address;
+use bouncer_compiler::policy::{ListItem, Network, NetworkName, Op, Scalar};
+use bouncer_reader::address::{self, Ranges};
 use regex_syntax::escape;
+use std::net::Ipv4Addr;
 
 /// What is asked of one form of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +61,10 @@ impl Theory {
         let Some(fact) = self.facts.get(id) else {
             return Limit::Anything;
         };
+        if fact.look == Look::Length {
+            // Of numbers, not of texts.
+            return Limit::Anything;
+        }
         if matches!(fact.look, Look::Trusted | Look::Tainted) {
             // Whether the text has to be one that is trusted.
             let listed = matches!(want, Want::Yes | Want::Perhaps) == (fact.look == Look::Trusted);
@@ -100,16 +105,14 @@ impl Theory {
             }
             // Path tests have no pattern; the others say nothing of a text.
             Op::Within(_)
+            | Op::Checked(_)
             | Op::Compare(..)
             | Op::Exists
             | Op::Type(_)
             | Op::Provenance(_)
             | Op::CarriesUntrusted
             | Op::CarriesPrivate
-            | Op::Effect(_)
-            | Op::ReadUntrusted
-            | Op::ReadPrivate
-            | Op::UserNamedEffect => return Limit::Anything,
+            | Op::Session(_) => return Limit::Anything,
         };
         let table = if exact && pattern.is_empty() {
             self.pattern(id)
@@ -171,7 +174,7 @@ fn trusted_part(op: &Op) -> Option<String> {
         .iter()
         .filter_map(|item| match item {
             ListItem::Scalar(Scalar::Str(text)) => Some(format!("(?:{})", without_case(text))),
-            ListItem::Scalar(_) => None,
+            ListItem::Scalar(_) | ListItem::Network(_) => None,
             ListItem::AtDomain(domain) => Some(format!("@(?:{})", without_case(domain))),
             ListItem::Below(domain) => {
                 Some(format!(r"\.(?:{})|[^\x00-\x7f]", without_case(domain)))
@@ -199,18 +202,30 @@ fn bounds(op: &Op, viewed: bool) -> Bounds {
         Op::Part(..)
         | Op::Matches(_)
         | Op::Within(_)
+        | Op::Checked(_)
         | Op::Compare(..)
         | Op::Exists
         | Op::Type(_)
         | Op::Provenance(_)
         | Op::CarriesUntrusted
         | Op::CarriesPrivate
-        | Op::Effect(_)
-        | Op::ReadUntrusted
-        | Op::ReadPrivate
-        | Op::UserNamedEffect => {}
+        | Op::Session(_) => {}
     }
     bounds
+}
+
+/// The hosts in a range of IPv4 addresses, exactly.
+fn in_range(address: Ipv4Addr, bits: u8) -> String {
+    let parts: Vec<String> = (0..4)
+        .zip(address.octets())
+        .map(|(at, octet)| {
+            let free = 8 - (i32::from(bits) - 8 * at).clamp(0, 8);
+            let all = u16::from(octet)..u16::from(octet) + (1 << free);
+            let all: Vec<String> = all.map(|octet| octet.to_string()).collect();
+            format!("(?:{})", all.join("|"))
+        })
+        .collect();
+    format!(r"\A{}\z", parts.join(r"\."))
 }
 
 impl Bounds {
@@ -242,9 +257,34 @@ impl Bounds {
         }
     }
 
+    /// Hosts in a network. Of those in IPv6 nothing is known but that they have a colon.
+    fn network(&mut self, network: Network) {
+        let (sure, perhaps) = match network {
+            Network::V4(address, bits) => (vec![in_range(address, bits)], Vec::new()),
+            Network::V6(..) => (Vec::new(), vec![":".to_owned()]),
+            Network::Named(name) => {
+                let four = |(four, _): Ranges| four.iter().map(|(a, bits)| in_range(*a, *bits));
+                let mut perhaps: Vec<String> = four(name.perhaps()).collect();
+                perhaps.push(":".to_owned());
+                let names = name.names().iter();
+                perhaps.extend(names.map(|name| format!(r"\A{}\z", escape(name))));
+                if name == NetworkName::Loopback {
+                    perhaps.push(r"\.localhost\z".to_owned());
+                }
+                (four(name.sure()).collect(), perhaps)
+            }
+        };
+        self.lower.extend(sure.iter().cloned());
+        self.firm.extend(sure.iter().cloned());
+        self.upper.extend(sure.iter().cloned());
+        self.upper.push(":".to_owned());
+        self.loose.extend(sure.into_iter().chain(perhaps));
+    }
+
     fn item(&mut self, item: &ListItem, viewed: bool) {
         match item {
             ListItem::Scalar(scalar) => self.scalar(scalar),
+            ListItem::Network(network) => self.network(*network),
             ListItem::AtDomain(domain) if viewed => self.exactly(&domain.to_ascii_lowercase()),
             ListItem::AtDomain(domain) => {
                 // Domains are compared without ASCII case only.

@@ -39,8 +39,10 @@ impl Theory {
                 Some(_) => continue,
                 None => {}
             }
-            textual |= matches!(fact.op, Op::Part(..) | Op::Matches(_) | Op::Within(_))
-                && matches!(fact.look, Look::Value | Look::Raw)
+            textual |= fact.look == Look::Length
+                || matches!(fact.op, Op::Checked(_) | Op::Type(TypeName::Integer))
+                || matches!(fact.op, Op::Part(..) | Op::Matches(_) | Op::Within(_))
+                    && matches!(fact.look, Look::Value | Look::Raw)
                 || matches!(fact.look, Look::Trusted | Look::Tainted);
             named(&fact.op, &mut bounds);
         }
@@ -120,8 +122,19 @@ fn settles_numbers(fact: &Fact, mode: Mode) -> Option<bool> {
         {
             Some(false)
         }
+        (Look::Length, _) | (Look::Value, Op::Checked(_)) => match mode {
+            Mode::Plain | Mode::All => Some(false),
+            Mode::Maybe => Some(true),
+            Mode::Any => None,
+        },
+        (Look::Value, Op::Type(TypeName::Integer)) => None,
         (
-            Look::Host | Look::Domain | Look::SqlVerb(_) | Look::SqlTable(_) | Look::SqlFunction(_),
+            Look::Host
+            | Look::Domain
+            | Look::Scheme
+            | Look::SqlVerb(_)
+            | Look::SqlTable(_)
+            | Look::SqlFunction(_),
             _,
         ) => Some(matches!(mode, Mode::Any | Mode::Maybe)),
         (Look::Value, Op::Part(..) | Op::Matches(_) | Op::Within(_)) => match mode {
@@ -155,7 +168,7 @@ fn item_may_be_number(item: &ListItem) -> bool {
     match item {
         ListItem::Scalar(scalar) => may_be_number(scalar),
         // A number can be an address.
-        ListItem::AtDomain(_) | ListItem::Below(_) => true,
+        ListItem::AtDomain(_) | ListItem::Below(_) | ListItem::Network(_) => true,
     }
 }
 
@@ -178,15 +191,13 @@ fn named(op: &Op, out: &mut Vec<String>) {
         Op::Part(..)
         | Op::Matches(_)
         | Op::Within(_)
+        | Op::Checked(_)
         | Op::Exists
         | Op::Type(_)
         | Op::Provenance(_)
         | Op::CarriesUntrusted
         | Op::CarriesPrivate
-        | Op::Effect(_)
-        | Op::ReadUntrusted
-        | Op::ReadPrivate
-        | Op::UserNamedEffect => {}
+        | Op::Session(_) => {}
     }
 }
 

@@ -3,10 +3,10 @@
 use super::limits::Want;
 use super::{Answer, Theory};
 use crate::facts::{Claim, FactId, Look};
-use crate::leaf::{Leaf, Seen, Value, is_plain_text};
+use crate::leaf::{self, Leaf, Seen, Value, is_plain_text};
 use crate::words::{self, Constraint, End};
 use bouncer_compiler::lower::Mode;
-use bouncer_compiler::policy::{ListItem, Op, Scalar};
+use bouncer_compiler::policy::{Check, ListItem, Op, Scalar};
 use bouncer_reader::path;
 use regex_syntax::escape;
 
@@ -24,6 +24,10 @@ pub(super) const DISGUISABLE: &str = r"[% ]|[^!-~]";
 const HOST: &str = r"\A(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])\z";
 /// Readable hosts.
 const SIMPLE_HOST: &str = r"\A[a-z0-9_]+(?:-?[a-z0-9_]+)*(?:\.[a-z0-9_]+(?:-?[a-z0-9_]+)*)*\z";
+/// Schemes.
+const SCHEME: &str = r"\A[a-z][a-z0-9+.-]+\z";
+/// Longer texts are not made up.
+const LONGEST: u64 = 2000;
 /// Texts that can be recognised where they were read.
 const LONG: &str = r"(?s).{6}";
 /// Texts of one search that are evaluated.
@@ -184,6 +188,23 @@ impl Theory {
                     // What does not parse.
                     hints.push(r"\A[(][!-$&-~ ]*\z".to_owned());
                 }
+                Look::Scheme => {
+                    for scheme in self.found(&viewed, SCHEME) {
+                        hints.push(format!(
+                            r"\A{}://[a-z]+[.]example/[a-z]*\z",
+                            escape(&scheme)
+                        ));
+                    }
+                    // What has no scheme, and none for sure.
+                    hints.push(r"\A[a-z]+\z".to_owned());
+                    hints.push(r"\Ajar:file:/[a-z]+\z".to_owned());
+                }
+                Look::Length => {
+                    for length in self.lengths(&viewed).into_iter().filter(|n| *n <= LONGEST) {
+                        hints.push(format!(r"\A[a-z]{{{length}}}\z"));
+                        hints.push(format!(r"\A[!-$&-~]{{{length}}}\z"));
+                    }
+                }
                 _ => {}
             }
         }
@@ -203,7 +224,7 @@ impl Theory {
             {
                 hints.extend(items.iter().take(16).filter_map(|item| match item {
                     ListItem::Scalar(Scalar::Str(text)) => Some(format!(r"\A{}\z", escape(text))),
-                    ListItem::Scalar(_) => None,
+                    ListItem::Scalar(_) | ListItem::Network(_) => None,
                     ListItem::AtDomain(domain) => Some(format!(r"\A[a-z]+@{}\z", escape(domain))),
                     ListItem::Below(domain) => Some(format!(r"\A[a-z]+\.{}\z", escape(domain))),
                 }));
@@ -221,6 +242,14 @@ impl Theory {
                     }
                     hints.push(r"\A/[a-z]+\z".to_owned());
                     hints.push(r"\A[a-z]+\z".to_owned());
+                }
+                Some(Op::Checked(check)) => {
+                    let number = match check {
+                        Check::Luhn => "4111111111111111",
+                        Check::Iban => "DE89370400440532013000",
+                    };
+                    hints.push(format!(r"\A{number}\z"));
+                    hints.push(format!(r"\A[!-$&-~]*{number}[!-$&-~]*\z"));
                 }
                 Some(Op::Equals(_) | Op::In(_)) => {
                     hints.extend(self.spellings(*id));
@@ -265,12 +294,63 @@ impl Theory {
         claims.iter().filter(own).copied().collect()
     }
 
+    /// Lengths of a text that may meet claims: one of each region between the bounds.
+    fn lengths(&self, viewed: &[Claim]) -> Vec<u64> {
+        let mut all = vec![0];
+        for (id, _, _) in viewed {
+            let bound = match self.facts.get(*id).map(|fact| &fact.op) {
+                Some(Op::Compare(_, text) | Op::Equals(Scalar::Number(text))) => text.parse().ok(),
+                _ => None,
+            };
+            let bound: Option<u64> = bound;
+            all.extend(
+                bound
+                    .into_iter()
+                    .flat_map(|n| [n.saturating_sub(1), n, n.saturating_add(1)]),
+            );
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Whether no text has lengths that meet the claims: what holds of every reading has to
+    /// hold of the text as it stands, too, and what holds of some reading, of one.
+    fn lengths_fail(&self, viewed: &[Claim], through: bool) -> bool {
+        let lengths = self.lengths(viewed);
+        let holds = |id: FactId, length: u64| {
+            let op = self.facts.get(id).map(|fact| &fact.op);
+            op.is_some_and(|op| leaf::counted(op, length, Mode::All))
+        };
+        let (mut every, mut first, mut some) = (Vec::new(), Vec::new(), Vec::new());
+        for (id, mode, wanted) in viewed {
+            match (mode, wanted) {
+                (Mode::Plain | Mode::Maybe, _) if through => {}
+                (Mode::All, true) | (Mode::Any | Mode::Maybe, false) => every.push((*id, *wanted)),
+                (Mode::Plain, _) => first.push((*id, *wanted)),
+                (Mode::Any | Mode::Maybe, true) | (Mode::All, false) => some.push((*id, *wanted)),
+            }
+        }
+        let none = |more: &[(FactId, bool)]| {
+            !lengths.iter().any(|length| {
+                let mut asked = every.iter().chain(more);
+                asked.all(|(id, wanted)| holds(*id, *length) == *wanted)
+            })
+        };
+        none(&first) || some.iter().any(|one| none(std::slice::from_ref(one)))
+    }
+
     /// Hosts that meet claims about a view.
     fn hosts(&mut self, viewed: &[Claim]) -> Vec<String> {
+        self.found(viewed, SIMPLE_HOST)
+    }
+
+    /// Values of a view that meet claims about it.
+    fn found(&mut self, viewed: &[Claim], universe: &str) -> Vec<String> {
         let Some(mut limits) = self.limits(Self::as_single(viewed)) else {
             return Vec::new();
         };
-        limits.extend(self.must_match(SIMPLE_HOST));
+        limits.extend(self.must_match(universe));
         let mut hosts = Vec::new();
         let mut budget = self.budget;
         words::search(&limits, &mut budget, &mut |word| {
@@ -377,6 +457,12 @@ impl Theory {
             let unreadable = viewed
                 .iter()
                 .all(|(_, mode, holds)| matches!(mode, Mode::Any | Mode::Maybe) == *holds);
+            if look == Look::Length {
+                if self.lengths_fail(&viewed, through) {
+                    return true;
+                }
+                continue;
+            }
             if !unreadable && self.view_fails(&viewed, look, through) {
                 return true;
             }
@@ -388,6 +474,7 @@ impl Theory {
     fn view_fails(&mut self, viewed: &[Claim], look: Look, through: bool) -> bool {
         match look {
             Look::Host | Look::Domain => self.forms_fail(viewed, (HOST, None), HOST, through),
+            Look::Scheme => self.forms_fail(viewed, (SCHEME, None), SCHEME, through),
             // A query has several values: each has to meet what all have to, and what one
             // has to, some one has to.
             Look::SqlVerb(_) | Look::SqlTable(_) | Look::SqlFunction(_) => {
@@ -414,9 +501,12 @@ impl Theory {
         // A text may differ from its plain form by white space alone; what sees the text
         // itself may tell them apart, and then the plain form hides nothing.
         let disguised = claims.iter().all(|(id, _, _)| {
-            self.facts
-                .get(*id)
-                .is_some_and(|fact| matches!(fact.look, Look::Value | Look::Host | Look::Domain))
+            self.facts.get(*id).is_some_and(|fact| {
+                matches!(
+                    fact.look,
+                    Look::Value | Look::Host | Look::Domain | Look::Scheme
+                )
+            })
         });
         let with = disguised.then_some(DISGUISABLE);
         if self.forms_fail(&values, (PLAIN, with), ANY, through) {
@@ -459,8 +549,18 @@ impl Theory {
         if self.no_text_but(start, first, with) {
             return true;
         }
+        // Another reading of a host or scheme need not meet what all forms have to.
+        let has_readings = |id: FactId| {
+            self.facts
+                .get(id)
+                .is_some_and(|fact| matches!(fact.look, Look::Host | Look::Domain | Look::Scheme))
+        };
+        let loose = some.iter().any(|(id, _)| has_readings(*id));
         some.into_iter().any(|one| {
             let mut asked = every.clone();
+            if loose && one.1 == Want::Perhaps {
+                asked.retain(|(_, want)| *want == Want::Never);
+            }
             asked.push(one);
             self.no_text(asked, others)
         })

@@ -8,7 +8,7 @@
 use super::eval::{Evaluator, Kind, LeafText};
 use super::leaf::{Frame, Leaf, LeafKind, NO_SINK, Spelled, Step, Top, raw_text};
 use super::sink::SinkPaths;
-use bouncer_plan::format::{NONE, PathNode};
+use bouncer_plan::format::{META_NAMES, NONE, PathNode};
 use bouncer_plan::{Corrupt, Tables, at, edge_slot, slice};
 use bouncer_reader::address;
 use bouncer_reader::block::tail_word;
@@ -20,8 +20,10 @@ const BELOW: u32 = 1 << 31;
 /// one that the policy names. Leaves there count as reached through an object: they can
 /// satisfy a restrictive test, never a permissive one.
 const VARIANT: u32 = 1 << 30;
+/// Beside [`BELOW`]: the path is one of the names of members, not of their values.
+const NAMES: u32 = 1 << 29;
 /// The node of a position that is not [`BELOW`].
-const NODE: u32 = VARIANT - 1;
+const NODE: u32 = NAMES - 1;
 
 /// State of the walk over the arguments.
 #[derive(Debug, Default)]
@@ -134,6 +136,7 @@ pub(super) fn walk<'a>(
         arguments,
         scratch,
         listing,
+        names: tables.meta()?.flags.get() & META_NAMES != 0,
     };
     walk.scratch.frames.clear();
     walk.scratch.active.clear();
@@ -152,6 +155,9 @@ pub(super) fn walk<'a>(
     while let Some(event) = reader.next()? {
         match event {
             Event::Key(text) => {
+                if walk.names {
+                    walk.test_name(&text, evaluator)?;
+                }
                 let relevant = walk.enter_key(&text)?;
                 if relevant {
                     key = Some(text);
@@ -195,6 +201,8 @@ struct Walk<'w, 'p, 'a> {
     arguments: &'a str,
     scratch: &'w mut WalkScratch,
     listing: Listing<'w>,
+    /// Rules of the plan test names of members.
+    names: bool,
 }
 
 /// Where a value stands.
@@ -238,10 +246,14 @@ impl<'a> Walk<'_, '_, 'a> {
                     return Err(Corrupt);
                 };
                 if entry & BELOW == 0 {
-                    let path = at(self.tables.path_nodes, entry & NODE)?.path.get();
+                    let node = at(self.tables.path_nodes, entry & NODE)?;
+                    let (path, names) = (node.path.get(), node.names.get());
                     if path != NONE {
                         self.scratch.active.push(path | BELOW);
                         evaluator.object_at(path);
+                    }
+                    if names != NONE {
+                        self.scratch.active.push(names | BELOW | NAMES);
                     }
                 }
             }
@@ -263,6 +275,41 @@ impl<'a> Walk<'_, '_, 'a> {
         if let Some(frame) = self.scratch.frames.pop() {
             self.scratch.active.truncate(frame.active as usize);
         }
+    }
+
+    /// Has a name of a member tested on each path of names that it stands on: plainly where
+    /// the path leads to its object, as through an object in those below.
+    fn test_name(&self, key: &Text<'a>, evaluator: &mut Evaluator<'_, '_>) -> Result<(), Corrupt> {
+        let frame = self.scratch.frames.last().ok_or(Corrupt)?;
+        let own = (frame.active as usize)..(frame.own_end as usize);
+        let own = self.scratch.active.get(own).ok_or(Corrupt)?;
+        for &entry in own {
+            let through = is_unfit(entry);
+            let path = if entry & BELOW == 0 {
+                at(self.tables.path_nodes, entry & NODE)?.names.get()
+            } else if entry & NAMES != 0 && !self.starts_names(own, entry)? {
+                entry & !(BELOW | NAMES)
+            } else {
+                NONE
+            };
+            if path != NONE {
+                evaluator.begin_leaf(Kind::String, &LeafText::Json(*key), "");
+                evaluator.leaf(path, through)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a path of names starts at the object with these positions, so that its names
+    /// are tested there already.
+    fn starts_names(&self, own: &[u32], entry: u32) -> Result<bool, Corrupt> {
+        for &other in own.iter().filter(|other| **other & BELOW == 0) {
+            let names = at(self.tables.path_nodes, other & NODE)?.names.get();
+            if names == entry & !(BELOW | NAMES) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Pushes the positions of the value under `key`. `false`: nothing looks at it.
@@ -372,6 +419,8 @@ impl<'a> Walk<'_, '_, 'a> {
     fn path_of(&self, entry: u32) -> Result<u32, Corrupt> {
         if entry & BELOW == 0 {
             Ok(at(self.tables.path_nodes, entry & NODE)?.path.get())
+        } else if entry & NAMES != 0 {
+            Ok(NONE)
         } else {
             Ok(entry & !BELOW)
         }

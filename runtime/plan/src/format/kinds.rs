@@ -28,6 +28,8 @@ kind! {
         Star = 1,
         /// `*`, `?` and `[a-z]` are special.
         Native = 2,
+        /// The same, and the case of ASCII letters does not count.
+        AnyCase = 3,
     }
 }
 
@@ -55,6 +57,12 @@ kind! {
         Session = 8,
         /// Functions that a query calls.
         SqlFunction = 9,
+        /// The scheme of a URL.
+        Scheme = 10,
+        /// How many characters the text has.
+        Length = 11,
+        /// The names of members.
+        Name = 12,
     }
 }
 
@@ -70,7 +78,10 @@ impl ViewKind {
             | Self::Provenance
             | Self::SqlVerb
             | Self::SqlTable
-            | Self::SqlFunction => false,
+            | Self::SqlFunction
+            | Self::Scheme
+            | Self::Length
+            | Self::Name => false,
         }
     }
 }
@@ -100,7 +111,7 @@ kind! {
         Greater = 2,
         /// Number at least `text`.
         GreaterEqual = 3,
-        /// Number equal to `text` (only for counts and calls).
+        /// Number equal to `text` (only for counts, lengths and calls).
         NumberEqual = 4,
         /// There is a leaf.
         Exists = 5,
@@ -127,6 +138,16 @@ kind! {
         ReadPrivate = 13,
         /// The user's own words name what the call does.
         UserNamedEffect = 14,
+        /// The leaf is an integer.
+        Integer = 15,
+        /// The leaf is, or holds, a number with Luhn's check digit.
+        Luhn = 16,
+        /// The leaf is, or holds, an IBAN.
+        Iban = 17,
+        /// The host lies in one of the networks: `operand` is the start in
+        /// [`Section::Lists`](super::Section::Lists) of a count and that many times five
+        /// numbers; only under [`ViewKind::Host`] and [`ViewKind::Domain`].
+        Network = 18,
     }
 }
 

@@ -13,7 +13,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, TryFromBytes, Unali
 pub const MAGIC: [u8; 8] = *b"BNCRPLAN";
 /// The format this crate reads and the compiler writes. Any change of a record
 /// changes it.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// Reads back as this number only when the bytes are little-endian.
 pub const ENDIAN: u32 = 0x0102_0304;
 /// "None" in a field that holds an index.
@@ -296,6 +296,8 @@ pub const META_HIDE_DENIED: u32 = 4;
 /// [`Meta::flags`]: nobody wrote the rules, they come with the program. They do not silence
 /// the defaults for effects.
 pub const META_BUILT_IN: u32 = 8;
+/// [`Meta::flags`]: rules test names of members.
+pub const META_NAMES: u32 = 16;
 
 record! {
     /// A node of the path trie.
@@ -310,6 +312,8 @@ record! {
         /// take, a power of two of slots, at most half of them used. A slot holds an edge's
         /// index in [`Section::PathEdges`] or [`NONE`]; see [`super::edge_slot`].
         slots: Range,
+        /// The path of the names of the members here, or [`NONE`].
+        names: U32,
     }
 }
 

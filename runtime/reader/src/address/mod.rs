@@ -6,14 +6,18 @@
 
 mod destinations;
 mod headers;
+mod network;
 mod numeric;
+mod scheme;
 mod shapes;
 mod tokens;
 
 pub use destinations::{destinations, is_destination_shaped};
 pub(crate) use headers::words_of;
 pub use headers::{ArgumentRole, argument_role, may_name_recipients};
+pub use network::{Lies, Network, NetworkError, NetworkName, Ranges};
 pub use numeric::{host_in_ipv4, numeric};
+pub use scheme::scheme;
 pub use shapes::{is_address, without_tag};
 pub use tokens::{Token, TokenKind, token_stands_at, tokens};
 

@@ -98,6 +98,21 @@ pub(super) fn literal_tests(
     Ok(())
 }
 
+/// Looks a folded text up among the literals that are folded.
+pub(super) fn folded_tests(
+    tables: &Tables<'_>,
+    set: &LiteralSet,
+    text: &str,
+    mark: &mut dyn FnMut(u32, u8),
+) -> Result<(), Corrupt> {
+    if let Some(values) = literals::find(tables, set, LiteralKind::Folded, text.as_bytes())? {
+        for test in slice(tables.lists, values)? {
+            mark(test.get(), RESTRICTIVE_ONLY);
+        }
+    }
+    Ok(())
+}
+
 /// Writes `text` in ASCII lower case.
 pub(in crate::gate) fn fold_ascii(text: &str, out: &mut String) {
     out.clear();
@@ -125,7 +140,11 @@ pub(super) fn compare(kind: SimpleKind, value: &str, operand: &str) -> Tri {
         | SimpleKind::Effect
         | SimpleKind::ReadUntrusted
         | SimpleKind::ReadPrivate
-        | SimpleKind::UserNamedEffect => return Tri::Unknown,
+        | SimpleKind::UserNamedEffect
+        | SimpleKind::Integer
+        | SimpleKind::Luhn
+        | SimpleKind::Iban
+        | SimpleKind::Network => return Tri::Unknown,
     })
 }
 

@@ -15,7 +15,7 @@ pub(super) use answers::fold_ascii;
 pub(super) use scratch::EvalScratch;
 pub(super) use whole::CallFacts;
 
-use answers::{literal_tests, run};
+use answers::{folded_tests, literal_tests, run};
 
 use super::link::{Aim, Asked};
 use super::raised::{Raised, Signature};
@@ -291,7 +291,11 @@ impl<'e, 'p> Evaluator<'e, 'p> {
                     through,
                 )
             }
-            ViewKind::Host | ViewKind::Domain => self.host_view(dimension, through),
+            ViewKind::Host | ViewKind::Domain | ViewKind::Scheme => {
+                self.host_view(dimension, through)
+            }
+            ViewKind::Length => self.length_view(dimension, through),
+            ViewKind::Name => self.name_view(dimension, through),
             ViewKind::Provenance => {
                 let (mut whole, mut inside) = (None, None);
                 for test in slice(self.tables.simple_tests, &dimension.simple)? {
@@ -319,7 +323,11 @@ impl<'e, 'p> Evaluator<'e, 'p> {
                         | SimpleKind::Effect
                         | SimpleKind::ReadUntrusted
                         | SimpleKind::ReadPrivate
-                        | SimpleKind::UserNamedEffect => Tri::Unknown,
+                        | SimpleKind::UserNamedEffect
+                        | SimpleKind::Integer
+                        | SimpleKind::Luhn
+                        | SimpleKind::Iban
+                        | SimpleKind::Network => Tri::Unknown,
                     };
                     self.raise(at(self.tables.tests, test.test.get())?, verdict, through);
                 }
@@ -366,23 +374,23 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             ..
         } = &mut *self.scratch;
         let text: &str = match (source, form) {
-            (Source::View | Source::OtherView, _) => view,
+            (Source::View | Source::OtherView | Source::Folded, _) => view,
             (Source::Form, 0) if self.forms.plain_is_raw => raw,
             (Source::Form, 0) => plain,
             (Source::Form, 1) => canonical,
             (Source::Form, _) => skeleton,
         };
         let kind = match source {
-            Source::View | Source::OtherView => Kind::String,
+            Source::View | Source::OtherView | Source::Folded => Kind::String,
             Source::Form => self.forms.kind,
         };
         let bits = match source {
-            Source::OtherView => RESTRICTIVE_ONLY,
+            Source::OtherView | Source::Folded => RESTRICTIVE_ONLY,
             Source::Form if kind != Kind::String => RESTRICTIVE_ONLY,
             Source::Form | Source::View => 1 << form,
         };
         let literal_bits = match source {
-            Source::OtherView => RESTRICTIVE_ONLY,
+            Source::OtherView | Source::Folded => RESTRICTIVE_ONLY,
             Source::Form | Source::View => 1 << form,
         };
         let mut mark = |test: u32, bits: u8| {
@@ -413,6 +421,9 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         }
         if dimension.literals.get() != NONE {
             let set = at(self.tables.literal_sets, dimension.literals.get())?;
+            if source == Source::Folded {
+                return folded_tests(self.tables, set, text, &mut mark);
+            }
             literal_tests(
                 self.tables,
                 set,
@@ -523,6 +534,8 @@ enum Source {
     View,
     /// Another reading of the view, which only a restrictive rule goes by.
     OtherView,
+    /// The view without its case, for the same.
+    Folded,
 }
 
 /// An answer that may be missing.

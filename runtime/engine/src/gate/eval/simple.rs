@@ -6,7 +6,9 @@ use super::scratch::EvalScratch;
 use super::{Evaluator, Kind, RESTRICTIVE_ONLY, Tri};
 use bouncer_plan::format::{Dimension, SimpleKind, SimpleTest};
 use bouncer_plan::{Corrupt, at, slice};
+use bouncer_reader::checked::Check;
 use bouncer_reader::json::Text;
+use bouncer_reader::number;
 use bouncer_reader::path;
 
 impl Evaluator<'_, '_> {
@@ -34,6 +36,21 @@ impl Evaluator<'_, '_> {
                 self.within_test(test)?;
                 return Ok(None);
             }
+            SimpleKind::Luhn | SimpleKind::Iban => {
+                let check = match test.kind {
+                    SimpleKind::Luhn => Check::Luhn,
+                    _ => Check::Iban,
+                };
+                self.checked_test(test, check);
+                return Ok(None);
+            }
+            SimpleKind::Integer if self.forms.kind != Kind::Number => Tri::False,
+            SimpleKind::Integer if number::is_written_whole(&self.scratch.raw) => Tri::True,
+            // Some readers take `1.0` for an integer.
+            SimpleKind::Integer => match number::is_whole(&self.scratch.raw) {
+                Some(false) => Tri::False,
+                Some(true) | None => Tri::Unknown,
+            },
             SimpleKind::Less
             | SimpleKind::LessEqual
             | SimpleKind::Greater
@@ -55,9 +72,36 @@ impl Evaluator<'_, '_> {
             | SimpleKind::Effect
             | SimpleKind::ReadUntrusted
             | SimpleKind::ReadPrivate
-            | SimpleKind::UserNamedEffect => Tri::Unknown,
+            | SimpleKind::UserNamedEffect
+            | SimpleKind::Network => Tri::Unknown,
         };
         Ok(Some(verdict))
+    }
+
+    /// Marks a test of a check digit for each form that is such a number, or holds one.
+    fn checked_test(&mut self, test: &SimpleTest, check: Check) {
+        let mut bits = 0;
+        for form in (0..3).filter(|form| self.has_form(*form)) {
+            let text = self.form(form);
+            if self.forms.kind == Kind::String && check.is(text) {
+                bits |= 1 << form;
+            } else if self.forms.kind != Kind::Null && check.is_in(text) {
+                bits |= RESTRICTIVE_ONLY;
+            }
+        }
+        if bits != 0 {
+            self.mark(test.test.get(), bits);
+        }
+    }
+
+    /// The text of a form that the leaf has.
+    fn form(&self, form: u8) -> &str {
+        match form {
+            0 if self.forms.plain_is_raw => &self.scratch.raw,
+            0 => &self.scratch.plain,
+            1 => &self.scratch.canonical,
+            _ => &self.scratch.skeleton,
+        }
     }
 
     /// Marks a `within` test for each form that lies inside.
@@ -78,13 +122,7 @@ impl Evaluator<'_, '_> {
             if !self.has_form(form) {
                 continue;
             }
-            let scratch = &*self.scratch;
-            let text: &str = match form {
-                0 if self.forms.plain_is_raw => &scratch.raw,
-                0 => &scratch.plain,
-                1 => &scratch.canonical,
-                _ => &scratch.skeleton,
-            };
+            let (scratch, text) = (&*self.scratch, self.form(form));
             // A permissive rule takes the text as it stands, spaces included.
             let stands = if form == 0 { &scratch.raw } else { text };
             // A server with a folder of its own may take it for a path there.

@@ -1,21 +1,22 @@
 //! Tests of what a leaf is seen as: its host or domain, a query's verbs, tables and functions, its
 //! provenance.
 
+use super::answers::compare_count;
 use super::scratch::EvalScratch;
-use super::{Evaluator, Kind, Source, Tri};
+use super::{Evaluator, Kind, RESTRICTIVE_ONLY, Source, Tri};
 use bouncer_plan::format::{
     Dimension, NONE, PROVENANCE_OBSERVED, PROVENANCE_TRUSTED, PROVENANCE_UNPROVEN,
-    PROVENANCE_UNTRUSTED, PROVENANCE_USER, ViewKind,
+    PROVENANCE_UNTRUSTED, PROVENANCE_USER, SimpleKind, ViewKind,
 };
 use bouncer_plan::{Corrupt, at, slice};
-use bouncer_reader::address;
+use bouncer_reader::address::{self, Lies};
 use bouncer_reader::text;
 
 /// How many tokens of one leaf are looked up before nobody can tell.
 const MAX_CARRIED: u32 = 10_000;
 
 impl Evaluator<'_, '_> {
-    /// Tests of `host(x)` and `domain(x)`.
+    /// Tests of `host(x)`, `domain(x)` and `scheme(x)`.
     pub(super) fn host_view(
         &mut self,
         dimension: &Dimension,
@@ -32,6 +33,7 @@ impl Evaluator<'_, '_> {
                 plain,
                 canonical,
                 view,
+                other_view,
                 ..
             } = &mut *self.scratch;
             let text: &str = match form {
@@ -39,10 +41,14 @@ impl Evaluator<'_, '_> {
                 0 => plain,
                 _ => canonical,
             };
-            let result = if dimension.view == ViewKind::Host {
-                address::host(text, view)
-            } else {
-                address::domain(text, view)
+            other_view.clear();
+            let result = match dimension.view {
+                ViewKind::Host => address::host(text, view),
+                ViewKind::Scheme => address::scheme(text, view, &mut |other| {
+                    other_view.push_str(other);
+                    other_view.push(' ');
+                }),
+                _ => address::domain(text, view),
             };
             if result.is_err() {
                 readable = false;
@@ -50,6 +56,11 @@ impl Evaluator<'_, '_> {
             }
             mask |= 1 << form;
             self.text_tests(dimension, form, Source::View)?;
+            if dimension.view == ViewKind::Scheme {
+                self.inner_schemes(dimension)?;
+                continue;
+            }
+            self.network_tests(dimension, 1 << form)?;
             // Another spelling of an IPv4 host counts as that host, too.
             let EvalScratch {
                 view, other_view, ..
@@ -57,6 +68,7 @@ impl Evaluator<'_, '_> {
             if address::host_in_ipv4(view, other_view) {
                 std::mem::swap(view, other_view);
                 self.text_tests(dimension, form, Source::OtherView)?;
+                self.network_tests(dimension, RESTRICTIVE_ONLY)?;
             }
         }
         if readable {
@@ -64,6 +76,93 @@ impl Evaluator<'_, '_> {
         } else {
             self.unreadable(dimension)
         }
+    }
+
+    /// Tests of the schemes inside the scheme, which `other_view` lists: only a restrictive
+    /// rule goes by these.
+    fn inner_schemes(&mut self, dimension: &Dimension) -> Result<(), Corrupt> {
+        while let Some(end) = self.scratch.other_view.find(' ') {
+            let EvalScratch {
+                view, other_view, ..
+            } = &mut *self.scratch;
+            view.clear();
+            view.push_str(other_view.get(..end).ok_or(Corrupt)?);
+            other_view.drain(..=end);
+            view.make_ascii_lowercase();
+            self.text_tests(dimension, 0, Source::OtherView)?;
+        }
+        Ok(())
+    }
+
+    /// Marks the tests of networks that the host in `view` lies in, or may lie in.
+    fn network_tests(&mut self, dimension: &Dimension, inside: u8) -> Result<(), Corrupt> {
+        for test in slice(self.tables.simple_tests, &dimension.simple)? {
+            if test.kind != SimpleKind::Network {
+                continue;
+            }
+            let mut lies = Lies::Outside;
+            for network in self.tables.networks(test)? {
+                lies = lies.max(network.ok_or(Corrupt)?.holds(&self.scratch.view));
+            }
+            match lies {
+                Lies::Outside => {}
+                Lies::Perhaps => self.mark(test.test.get(), RESTRICTIVE_ONLY),
+                Lies::Inside => self.mark(test.test.get(), inside),
+            }
+        }
+        Ok(())
+    }
+
+    /// Tests of `length(x)`: of the text as it stands, and of what else it may be read as.
+    pub(super) fn length_view(
+        &mut self,
+        dimension: &Dimension,
+        through: bool,
+    ) -> Result<(), Corrupt> {
+        let EvalScratch {
+            raw,
+            plain,
+            canonical,
+            ..
+        } = &*self.scratch;
+        let text = self.forms.kind == Kind::String;
+        let length = |text: &str| text.chars().count() as u64;
+        let lengths = [
+            (self.forms.kind != Kind::Null).then(|| length(raw)),
+            self.forms.canonical.then(|| length(canonical)),
+            (!self.forms.plain_is_raw).then(|| length(plain)),
+        ];
+        let mut mask = 0;
+        for (form, length) in (0..).zip(lengths) {
+            let Some(length) = length else { continue };
+            mask |= 1 << form;
+            for test in slice(self.tables.simple_tests, &dimension.simple)? {
+                let bound = self.tables.text(&test.text)?;
+                if compare_count(test.kind, length, bound) == Tri::True {
+                    let bits = if text { 1 << form } else { RESTRICTIVE_ONLY };
+                    self.mark(test.test.get(), bits);
+                }
+            }
+        }
+        self.finish(dimension, mask, text, through)
+    }
+
+    /// Tests of the name of a member, in every form, and without its case.
+    pub(super) fn name_view(
+        &mut self,
+        dimension: &Dimension,
+        through: bool,
+    ) -> Result<(), Corrupt> {
+        for form in 0..3 {
+            if self.has_form(form) {
+                self.text_tests(dimension, form, Source::Form)?;
+            }
+        }
+        let EvalScratch { raw, view, .. } = &mut *self.scratch;
+        text::fold(raw, view);
+        self.text_tests(dimension, 0, Source::Folded)?;
+        self.simple_tests(dimension, through)?;
+        self.finish(dimension, self.form_mask(), true, through)
     }
 
     /// All tests of a view that cannot be computed: they hold in a restrictive rule and
@@ -173,7 +272,10 @@ impl Evaluator<'_, '_> {
             | ViewKind::Count
             | ViewKind::Provenance
             | ViewKind::Calls
-            | ViewKind::Session => return None,
+            | ViewKind::Session
+            | ViewKind::Scheme
+            | ViewKind::Length
+            | ViewKind::Name => return None,
         }
         Some(values)
     }

@@ -52,7 +52,11 @@ impl CallFacts<'_> {
             | SimpleKind::Within
             | SimpleKind::Provenance
             | SimpleKind::CarriesUntrusted
-            | SimpleKind::CarriesPrivate => Tri::Unknown,
+            | SimpleKind::CarriesPrivate
+            | SimpleKind::Integer
+            | SimpleKind::Luhn
+            | SimpleKind::Iban
+            | SimpleKind::Network => Tri::Unknown,
         }
     }
 }
