@@ -2,6 +2,7 @@
 
 mod adopt;
 mod audit;
+mod groups;
 mod run;
 
 pub use adopt::*;
@@ -9,6 +10,7 @@ pub use audit::{
     AuditArgs, AuditCommand, AuditOptions, LogArgs, LogFilter, MetricsOptions, SyncWhen,
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub use groups::grouped;
 pub use run::*;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -28,8 +30,15 @@ use std::path::PathBuf;
     after_help = "See `bouncer demo` for the idea in ten seconds, and `bouncer help COMMAND` for each command."
 )]
 pub struct Cli<C: Subcommand = Command> {
-    /// When to use colour on standard error
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    /// When to use colour on standard error: auto, always or never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true,
+        help_heading = "Output"
+    )]
     pub color: ColorChoice,
     #[command(subcommand)]
     pub command: C,
@@ -85,6 +94,10 @@ pub enum Command {
     Uninstall(UninstallArgs),
     /// Say what is guarded, what is not, and what an agent could still do
     Doctor(DoctorArgs),
+    /// Stop: deny every call at once, everywhere, until `bouncer resume`
+    Halt(HaltArgs),
+    /// End a stop
+    Resume(ResumeArgs),
     /// Help with writing a policy
     Policy(PolicyArgs),
     /// Tell agents and authors what policies decide: an MCP server

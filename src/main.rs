@@ -9,7 +9,7 @@ mod serve;
 mod source;
 mod ui;
 
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser};
 use cli::{Cli, Command, HookOnly};
 use std::process::ExitCode;
 
@@ -26,7 +26,8 @@ fn parse() -> Result<Cli, clap::Error> {
             command: Command::Hook(args),
         });
     }
-    <Cli>::try_parse()
+    let matches = cli::grouped(<Cli>::command()).try_get_matches()?;
+    <Cli>::from_arg_matches(&matches)
 }
 
 fn main() -> ExitCode {
@@ -57,6 +58,8 @@ fn main() -> ExitCode {
         Command::Uninstall(args) => cmd::uninstall::run(&args),
         Command::Serve(args) => cmd::serve::run(args),
         Command::Doctor(args) => cmd::doctor::run(&args),
+        Command::Halt(args) => cmd::halt::halt(&args),
+        Command::Resume(args) => cmd::halt::resume(&args),
         Command::Policy(args) => match &args.command {
             cli::PolicyCommand::Suggest(args) => cmd::suggest::run(args),
         },

@@ -118,6 +118,27 @@ pub struct ServeArgs {
 }
 
 #[derive(Args, Debug)]
+#[command(
+    after_help = "It counts from the next call on in every `run`, `gateway` and `hook` of this user, running or not. \
+Each denied call is a line of the audit log with the reason."
+)]
+pub struct HaltArgs {
+    /// Only calls of the server of this name
+    #[arg(long, value_name = "NAME")]
+    pub server: Option<String>,
+    /// Why; agents and logs are told
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct ResumeArgs {
+    /// Only calls of the server of this name
+    #[arg(long, value_name = "NAME")]
+    pub server: Option<String>,
+}
+
+#[derive(Args, Debug)]
 #[command(after_help = "Exit status: 0 without gaps, 1 with some, 2 usage.")]
 pub struct DoctorArgs {
     /// Only this configuration file; may be given more than once

@@ -6,9 +6,11 @@ use crate::source;
 use bouncer_audit::Audit;
 use bouncer_engine::tools::{Lock, ToolDefinition, guessed_effects};
 use bouncer_plan::{Effects, Plan};
+use bouncer_reader::text::Quoted;
 use bouncer_setup::clients::{Client, Places};
 use bouncer_setup::doctor::{self, Decides, Level, OwnFile, Policies, Report};
 use bouncer_store::approvals::{Lifetimes, Store};
+use bouncer_system::halt;
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -35,10 +37,38 @@ pub fn run(args: &DoctorArgs) -> Outcome {
     if args.config.is_empty() {
         doctor::hooks(&mut report, &places);
     }
+    halted(&mut report);
     doctor::own_files(&mut report, audit(), approvals());
     doctor::limits(&mut report);
     print(&report)?;
     Ok(if report.gaps() > 0 { ERROR } else { 0 })
+}
+
+/// Whether the user has stopped calls.
+fn halted(report: &mut Report) {
+    let Some(path) = halt::default_path() else {
+        return;
+    };
+    match halt::read(&path) {
+        Ok(stops) if stops.is_nothing() => {}
+        Ok(stops) => {
+            report.add(Level::Heading, "`bouncer halt` is on; `bouncer resume` ends it");
+            if let Some(reason) = &stops.all {
+                report.add(Level::Look, format!("every call is denied: {}", Quoted(reason)));
+            }
+            for (server, reason) in &stops.servers {
+                let (server, reason) = (Quoted(server), Quoted(reason));
+                report.add(Level::Look, format!("calls of server {server} are denied: {reason}"));
+            }
+        }
+        Err(error) => report.add(
+            Level::Gap,
+            format!(
+                "`{}` cannot be read, so every call is denied: {error}; `bouncer resume` takes it away",
+                path.display()
+            ),
+        ),
+    }
 }
 
 fn print(report: &Report) -> std::io::Result<()> {

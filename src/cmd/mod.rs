@@ -13,6 +13,7 @@ pub mod doctor;
 mod endpoint;
 pub mod explain;
 pub mod gateway;
+pub mod halt;
 pub mod hook;
 pub mod init;
 pub mod inspect;

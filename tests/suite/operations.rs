@@ -388,6 +388,70 @@ fn what_is_always_denied_is_not_listed() {
     assert!(why.contains("matched rule"), "{why}");
 }
 
+/// A stop counts from the next call on, in processes that run and in new ones, with the policy
+/// held or observed, and ends when it is taken back.
+#[test]
+fn a_stop_counts_at_once_and_everywhere() {
+    let policy = "version: 1\npacks: []\nheuristics: false\nservers: {s: {command: python3, args: [server.py], cwd: .}}\n";
+    let place = Place::new("halt", policy);
+    let none = json!({});
+    place.tools(&json!([tool("send", "Sends.", &none)]));
+    let start = |args: &[&str]| {
+        let mut command = bouncer();
+        command.current_dir(&place.dir).env("HOME", &place.dir);
+        command.args(args);
+        Client::start(command, &place.dir.join("stderr"))
+    };
+    let one = [
+        "--server",
+        "s",
+        "--policy",
+        "policy.yaml",
+        "--",
+        "python3",
+        "server.py",
+    ];
+    let run = |first: &[&str]| start(&[first, &one].concat());
+    let own = |args: &[&str]| {
+        let mut command = bouncer();
+        let output = command.env("HOME", &place.dir).args(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let mut clients = [
+        (run(&["run"]), "send"),
+        (run(&["run", "--observe"]), "send"),
+        (start(&["gateway", "--policy", "policy.yaml"]), "s__send"),
+    ];
+    let each = |clients: &mut [(Client, &str)], wanted: &str| {
+        for (client, tool) in clients {
+            client.until("the tool", |client| !client.listed().is_empty());
+            let said = client.call(tool);
+            assert!(said.contains(wanted), "{wanted}: {said}");
+        }
+    };
+    each(&mut clients, "done");
+    own(&["halt", "--reason", "a fire drill"]);
+    each(&mut clients, "halted by the user: a fire drill");
+    each(&mut [(run(&["run"]), "send")], "a fire drill");
+    own(&["resume"]);
+    each(&mut clients, "done");
+    own(&["halt", "--server", "other"]);
+    each(&mut clients, "done");
+    own(&["halt", "--server", "s", "--reason", "spam"]);
+    each(&mut clients, "halted by the user: spam");
+    std::fs::write(place.dir.join(".bouncer/halted"), "{").unwrap();
+    each(&mut clients, "cannot be read");
+    let said = own(&["resume"]);
+    assert!(said.contains("resumed"), "{said}");
+    each(&mut clients, "done");
+    let log = std::fs::read_to_string(place.dir.join(".bouncer/audit.jsonl")).unwrap();
+    let halted = log
+        .lines()
+        .filter(|line| line.contains(r#""code":"halted""#));
+    assert_eq!(halted.count(), 10, "{log}");
+}
+
 #[test]
 fn counters_can_be_read() {
     let place = Place::new(

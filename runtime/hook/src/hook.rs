@@ -14,6 +14,7 @@ use crate::plans;
 use bouncer_audit::{Arguments, Audit, Entry, Outcome};
 use bouncer_engine::gate::{Gate, Tally};
 use bouncer_plan::{Plan, Verdict};
+use bouncer_system::halt::Halt;
 use bouncer_system::moment::Moment;
 use serde_json::Value;
 use std::fmt;
@@ -205,6 +206,12 @@ impl Hook {
         };
         let (mut judged, call) = judge.judge(event)?;
         judged.record.forgotten = session.forgotten()?;
+        let (server, _) = actions::name(event);
+        let own = own_directory(self.home.as_deref());
+        let mut halt = Halt::at(own.map(|own| own.join("halted")));
+        if let Some(why) = halt.reason(server) {
+            judged.record = judged.record.halted(why);
+        }
         if judged.record.verdict == Verdict::Allow
             && let Some((server, tool)) = self.agent.shown_before(event)
             && let Some(content) = &event.output

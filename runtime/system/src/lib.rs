@@ -1,7 +1,8 @@
 //! What differs between operating systems: files that only their owner may read, files that
-//! are replaced whole, a clock that nobody can set, random numbers, and notes for whoever
+//! are replaced whole, the user's stop, a clock that nobody can set, random numbers, and notes for whoever
 //! reads standard error. Knows nothing of calls or plans.
 
+pub mod halt;
 pub mod log;
 pub mod moment;
 pub mod private;

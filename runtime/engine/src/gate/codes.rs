@@ -24,6 +24,10 @@ pub const VERDICT_CODES: &[(&str, &str)] = &[
         "No policy was asked: the call could not be made at all, or not by this client. The reason says why, for instance that the server is still starting.",
     ),
     (
+        "halted",
+        "The user has stopped all calls, or those of this server, with `bouncer halt`. `bouncer resume` ends it.",
+    ),
+    (
         "pinning.unknown",
         "The tool is not in the lock: it is new, and nobody has looked at it. `bouncer pin --accept` takes it in.",
     ),

@@ -57,6 +57,20 @@ impl VerdictRecord {
         }
     }
 
+    /// The denial of a call while the user has stopped all of them, or those of the server.
+    #[must_use]
+    pub fn halted(&self, why: &str) -> Self {
+        Self {
+            read: self.read.clone(),
+            forgotten: self.forgotten,
+            ..Self::denial(
+                Stage::Default,
+                "halted",
+                format!("halted by the user: {why}"),
+            )
+        }
+    }
+
     /// The denial that an ask ends in, and why it did.
     #[must_use]
     pub fn denied_because(&self, why: &str) -> Self {

@@ -5,6 +5,7 @@ use bouncer_engine::gate::{Attempt, Call, Conversation, Gate, Surveyed, Unvouche
 use bouncer_engine::tools::{Lock, ToolDefinition};
 use bouncer_plan::Verdict;
 use bouncer_plan::{Corrupt, Plan};
+use bouncer_system::halt::Halt;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -34,6 +35,7 @@ struct Shared {
     pinned: HashSet<Option<String>>,
     /// The policy is only observed.
     observe: bool,
+    halt: Halt,
 }
 
 impl GatedConversation {
@@ -46,6 +48,7 @@ impl GatedConversation {
             started: Instant::now(),
             pinned: HashSet::new(),
             observe: false,
+            halt: Halt::of_user(),
         }));
         Self { shared, server }.unlisted()
     }
@@ -126,12 +129,18 @@ impl Judge for GatedConversation {
             conversation,
             started,
             observe,
+            halt,
             ..
         } = &mut *shared;
         let since = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let now = since.saturating_add(BEFORE_MS);
         let decision = gate.decide(conversation, call, attempt, now);
         let record = decision.record();
+        // The user's stop comes before everything, also where the policy is only observed.
+        if let Some(why) = halt.reason(self.server.as_deref()) {
+            let record = record.halted(why);
+            return then(Judgement { record, pass: None });
+        }
         let pass = match record.verdict {
             Verdict::Allow => decision.permit().map(Pass::Permit),
             Verdict::Ask | Verdict::Deny if *observe => decision.observed().map(Pass::Observed),
