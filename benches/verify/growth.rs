@@ -7,7 +7,13 @@
 //! Each line is measured in a process of its own, so that its memory is its own. With the whole name
 //! of a line as an argument only that one is measured, in this process.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, clippy::panic)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
 
 use bouncer_compiler::policy::Policy;
 use bouncer_compiler::{Input, Options as Loading, load};
@@ -15,8 +21,14 @@ use bouncer_verify::{Kind, Options, Relation, diff, verify};
 use std::fmt::Write as _;
 use std::time::Instant;
 
+/// The condition of a rule of this number.
+type Shape = fn(usize) -> String;
+
+/// What is measured: its name, and the doing of it.
+type Case = (String, Box<dyn Fn(&str)>);
+
 /// Shapes of conditions, of rule number `n`.
-const SHAPES: [(&str, fn(usize) -> String); 5] = [
+const SHAPES: [(&str, Shape); 5] = [
     ("literals", |n| format!("args.x == 'word{n}'")),
     ("regexes", |n| {
         format!("args.x matches /(?i)^name{n}[0-9]*$/")
@@ -32,7 +44,7 @@ const SHAPES: [(&str, fn(usize) -> String); 5] = [
 ];
 
 /// Rules whose actions alternate, all but one as `change` says.
-fn policy(rules: usize, tools: usize, shape: fn(usize) -> String, change: Option<usize>) -> Policy {
+fn policy(rules: usize, tools: usize, shape: Shape, change: Option<usize>) -> Policy {
     let mut text = String::from("version: 1\npacks: []\nrules:\n");
     for n in 0..rules {
         let mut action = ["deny", "ask", "allow"][n % 3];
@@ -98,8 +110,8 @@ fn compared(what: &str, old: &Policy, new: &Policy) {
     told(what, start, &outcome);
 }
 
-fn cases() -> Vec<(String, Box<dyn Fn(&str)>)> {
-    let mut cases: Vec<(String, Box<dyn Fn(&str)>)> = Vec::new();
+fn cases() -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
     for (name, shape) in SHAPES {
         cases.push((
             format!("1,000 rules on one tool: {name}"),
