@@ -88,7 +88,7 @@ impl Theory {
                     .iter()
                     .map(|item| match item {
                         ListItem::Scalar(scalar) => text(scalar),
-                        ListItem::AtDomain(_) | ListItem::Below(_) => None,
+                        ListItem::AtDomain(_) | ListItem::Below(_) | ListItem::Network(_) => None,
                     })
                     .collect(),
                 _ => None,
