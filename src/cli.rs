@@ -379,6 +379,9 @@ pub struct DiffArgs {
     /// Exit with 1 on this difference; may be given more than once
     #[arg(long, value_name = "WHAT")]
     pub fail_if: Vec<FailIf>,
+    /// Steps of work after which the rest is undecided; a tenth for one tool
+    #[arg(long, value_name = "STEPS")]
+    pub budget: Option<u64>,
     /// How to print the comparison
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     pub format: DiffFormat,
@@ -410,6 +413,9 @@ pub struct TestArgs {
     /// Fail if fewer per cent of a policy's rules decide some call
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub min_coverage: Option<u8>,
+    /// Run the tests again whenever a file of theirs changes
+    #[arg(long, conflicts_with_all = ["format", "json"])]
+    pub watch: bool,
     /// Only tests whose name or file holds this text
     #[arg(long, value_name = "TEXT")]
     pub filter: Option<String>,

@@ -165,6 +165,16 @@ Who may write the log can write it anew from some line on; to notice that too, k
         #[arg(long)]
         json: bool,
     },
+    /// Make a test of what happened
+    Export {
+        /// As a file for `bouncer test`: a case for each conversation
+        #[arg(long, required = true)]
+        as_test: bool,
+        #[command(flatten)]
+        filter: LogFilter,
+        #[command(flatten)]
+        log: LogArgs,
+    },
     /// Show all lines that match
     Query {
         #[command(flatten)]

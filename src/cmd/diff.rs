@@ -21,7 +21,10 @@ pub fn run(args: &DiffArgs) -> Outcome {
     let old = load(args, &args.old)?;
     let new = load(args, &args.new)?;
     let mut line = progress::Line::new("tools");
-    let options = Options::default();
+    let options = Options {
+        budget: args.budget.unwrap_or(Options::default().budget),
+        ..Options::default()
+    };
     let diffs = bouncer_verify::diff(
         &old.policy,
         &new.policy,

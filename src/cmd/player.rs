@@ -3,7 +3,8 @@
 use super::trace::{self, Line, TraceError};
 use bouncer_engine::gate::{Attempt, Call, Conversation, Decision, Gate};
 use bouncer_engine::tools::ToolDefinition;
-use bouncer_plan::Plan;
+use bouncer_plan::{Plan, Stage};
+use std::collections::BTreeSet;
 
 /// A conversation in progress.
 pub struct Player<'p> {
@@ -12,6 +13,8 @@ pub struct Player<'p> {
     conversation: Conversation,
     /// How much a conversation remembers of what was read, in MiB, if not as the plan says.
     memory: Option<u32>,
+    /// Servers that have listed their tools: what they list again is held against that.
+    listed: BTreeSet<Option<String>>,
 }
 
 /// What a call is expected to get.
@@ -48,11 +51,13 @@ impl<'p> Player<'p> {
             gate,
             conversation,
             memory,
+            listed: BTreeSet::new(),
         }
     }
 
     /// Pins tools of one server.
     pub fn pin(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
+        self.listed.insert(server.map(str::to_owned));
         self.gate.pin(server, tools, None);
     }
 
@@ -66,6 +71,16 @@ impl<'p> Player<'p> {
         judged: impl FnOnce(&str, &Decision<'_>, &Expected),
     ) -> Result<(), TraceError> {
         let (line, raw) = trace::parse(text)?;
+        if let Line::Tools { server, tools } = &line
+            && !self.listed.insert(server.clone())
+        {
+            let definitions = trace::definitions(tools.clone())?;
+            self.gate.observe(server.as_deref(), &definitions);
+            let conversation = &mut self.conversation;
+            self.gate
+                .record_definitions(conversation, server.as_deref(), &definitions);
+            return Ok(());
+        }
         let Some(line) = line.hear(&mut self.gate, &mut self.conversation)? else {
             return Ok(());
         };
@@ -83,6 +98,11 @@ impl<'p> Player<'p> {
                     && !matches!(verdict.as_str(), "allow" | "ask" | "deny")
                 {
                     return Err(TraceError::NoVerdict(verdict.clone()));
+                }
+                if let Some(stage) = &expect_contract
+                    && !Stage::ALL.iter().any(|known| known.name() == stage)
+                {
+                    return Err(TraceError::NoStage(stage.clone()));
                 }
                 let arguments = arguments_raw
                     .as_deref()

@@ -2,6 +2,7 @@
 
 mod files;
 mod report;
+mod watch;
 
 use super::player::Player;
 use crate::cli::{TestArgs, TestFormat};
@@ -17,6 +18,13 @@ use std::io::{self, Write};
 
 /// Runs the command.
 pub fn run(args: &TestArgs) -> Outcome {
+    match args.watch {
+        true => watch::watch(args, || once(args)),
+        false => once(args),
+    }
+}
+
+fn once(args: &TestArgs) -> Outcome {
     let files = files::find(args)?;
     if files.is_empty() {
         error_line(

@@ -1,7 +1,9 @@
 //! Traces: recorded or written conversations, one JSON object a line.
 
+use bouncer_compiler::nearest;
 use bouncer_engine::gate::{Conversation, Gate};
 use bouncer_engine::tools::{DefinitionError, ToolDefinition};
+use bouncer_plan::Stage;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -96,6 +98,8 @@ pub enum TraceError {
     Tool(DefinitionError),
     /// It expects what is no verdict.
     NoVerdict(String),
+    /// It expects what is no stage.
+    NoStage(String),
 }
 
 impl fmt::Display for TraceError {
@@ -108,6 +112,14 @@ impl fmt::Display for TraceError {
             Self::Tool(error) => error.fmt(f),
             Self::NoVerdict(found) => {
                 write!(f, "`expect` is `{found}`; it can be allow, ask or deny")
+            }
+            Self::NoStage(found) => {
+                let names = Stage::ALL.map(Stage::name);
+                write!(f, "`expect_contract` is `{}`; ", found.escape_debug())?;
+                match nearest(found, &names) {
+                    Some(near) => write!(f, "did you mean `{near}`?"),
+                    None => write!(f, "it can be {}", names.join(", ")),
+                }
             }
         }
     }
@@ -163,11 +175,7 @@ impl Line {
         match self {
             Self::Conversation {} | Self::Call { .. } => return Ok(Some(self)),
             Self::Tools { server, tools } => {
-                let definitions: Vec<ToolDefinition> = tools
-                    .into_iter()
-                    .map(ToolDefinition::from_json)
-                    .collect::<Result<_, _>>()
-                    .map_err(TraceError::Tool)?;
+                let definitions = definitions(tools)?;
                 gate.pin(server.as_deref(), &definitions, None);
                 gate.record_definitions(conversation, server.as_deref(), &definitions);
             }
@@ -199,6 +207,17 @@ impl Line {
         }
         Ok(None)
     }
+}
+
+/// The definitions of a line of tools.
+///
+/// # Errors
+/// One of them is none.
+pub fn definitions(tools: Vec<Value>) -> Result<Vec<ToolDefinition>, TraceError> {
+    let definitions = tools.into_iter().map(ToolDefinition::from_json);
+    definitions
+        .collect::<Result<_, _>>()
+        .map_err(TraceError::Tool)
 }
 
 /// The result of a call as an MCP server would send it.

@@ -28,7 +28,12 @@ pub fn run(args: &VerifyArgs) -> Outcome {
         budget: args.budget.unwrap_or(Options::default().budget),
         all: args.all,
     };
-    let report = match bouncer_verify::run(&loaded, &tools, &options) {
+    let mut line = progress::Line::new("questions");
+    let found = bouncer_verify::run_telling(&loaded, &tools, &options, &mut |progress| {
+        line.show(progress);
+    });
+    drop(line);
+    let report = match found {
         Ok(report) => report,
         Err(errors) => return Err(broken(source::build_failure(&errors, &loaded), format)),
     };

@@ -27,7 +27,18 @@ pub(super) struct Table {
     /// What holds if the text ends in a state: [`DEAD`], [`MATCHED`] or [`QUIT`].
     end: Vec<u32>,
     start: u32,
+    /// By place, the bytes that a text can have there that matches, as far as every such text
+    /// is longer.
+    places: Vec<Bytes>,
 }
+
+/// A set of bytes.
+type Bytes = [u64; 4];
+
+/// So many places are looked at.
+const MOST_PLACES: usize = 32;
+/// States that are looked at for one place.
+const MOST_AT_ONCE: usize = 64;
 
 impl Table {
     /// The table of a pattern; `None` if it would be too large.
@@ -75,6 +86,7 @@ impl Table {
         }
         let mut table = Self::compress(start, &rows, end);
         table.settle();
+        table.places = table.leading();
         Some(table)
     }
 
@@ -111,7 +123,47 @@ impl Table {
             next,
             end,
             start,
+            places: Vec::new(),
         }
+    }
+
+    /// The bytes at the first places of texts that match.
+    fn leading(&self) -> Vec<Bytes> {
+        let mut places = Vec::new();
+        let mut states = vec![self.start];
+        while places.len() < MOST_PLACES && states.len() <= MOST_AT_ONCE {
+            // A text that may end here has nothing at this place.
+            let open = |state: &u32| *state < FIRST || self.end(*state) != DEAD;
+            if states.iter().any(open) {
+                break;
+            }
+            let mut bytes: Bytes = [0; 4];
+            let mut next = Vec::new();
+            for state in &states {
+                for byte in 0..=u8::MAX {
+                    let to = self.step(*state, byte);
+                    if to == DEAD {
+                        continue;
+                    }
+                    if let Some(part) = bytes.get_mut(usize::from(byte / 64)) {
+                        *part |= 1 << (byte % 64);
+                    }
+                    if !next.contains(&to) {
+                        next.push(to);
+                    }
+                }
+            }
+            places.push(bytes);
+            states = next;
+        }
+        places
+    }
+
+    /// Whether surely no text matches both, since they differ at one place.
+    pub fn excludes(&self, other: &Self) -> bool {
+        let both = self.places.iter().zip(&other.places);
+        both.into_iter()
+            .any(|(a, b)| a.iter().zip(b).all(|(a, b)| a & b == 0))
     }
 
     /// Replaces states whose answer is settled by [`MATCHED`] and [`DEAD`].
@@ -220,6 +272,30 @@ impl Table {
             MATCHED => Some(true),
             DEAD => Some(false),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_at_one_place_excludes() {
+        let table = |pattern: &str| Table::build(pattern).unwrap();
+        for (a, b, excludes) in [
+            ("(?i)^name12[0-9]*$", "(?i)^name13[0-9]*$", true),
+            ("(?i)^name1[0-9]*$", "(?i)^name13[0-9]*$", false),
+            (r"\Aab\z", r"\Aac\z", true),
+            // One may end where the other goes on: that is for a search to say.
+            (r"\Aab\z", r"\Aabc\z", false),
+            ("ab", "ac", false),
+            ("^(a|bc)d", "^b", false),
+            ("^(a|bc)d", "^x", true),
+        ] {
+            let (one, other) = (table(a), table(b));
+            assert_eq!(one.excludes(&other), excludes, "{a} {b}");
+            assert_eq!(other.excludes(&one), excludes, "{a} {b}");
         }
     }
 }

@@ -96,7 +96,7 @@ impl Theory {
         let joined = |parts: &[&[Claim]]| parts.concat();
         // One leaf that meets everything is the simplest.
         let together = joined(&[&demand.pick, &every, &some]);
-        let single = self.leaves(&together, stands).at(level).clone();
+        let single = self.leaves(&together, stands, level);
         if let Answer::Found(leaf) = &single {
             return filled(vec![leaf.clone()], &numbers);
         }
@@ -109,8 +109,8 @@ impl Theory {
         let mut bag = Vec::new();
         let mut unknown = false;
         let first = joined(&[&demand.pick, &every]);
-        match self.leaves(&first, stands).at(level) {
-            Answer::Found(leaf) => bag.push(leaf.clone()),
+        match self.leaves(&first, stands, level) {
+            Answer::Found(leaf) => bag.push(leaf),
             Answer::Empty => return Answer::Empty,
             Answer::Unknown => unknown = true,
         }
@@ -124,8 +124,8 @@ impl Theory {
                 continue;
             }
             let asked = joined(&[&every, &[*one]]);
-            match self.leaves(&asked, stands).at(level) {
-                Answer::Found(leaf) => bag.push(leaf.clone()),
+            match self.leaves(&asked, stands, level) {
+                Answer::Found(leaf) => bag.push(leaf),
                 Answer::Empty => return Answer::Empty,
                 Answer::Unknown => unknown = true,
             }

@@ -1,6 +1,6 @@
 //! What differs between two policies, tool by tool, with a call for each direction.
 
-use super::analysis::{combinations, labels};
+use super::analysis::labels;
 use super::example::{Written, example};
 use super::facts::Facts;
 use super::model::Model;
@@ -17,6 +17,7 @@ use super::{Change, ListedTool, Options, Relation, ToolDiff};
 use bouncer_compiler::policy::{Policy, RuleSet};
 use bouncer_compiler::{CompileError, Progress};
 use bouncer_plan::Verdict;
+use std::rc::Rc;
 
 /// Attempts beyond which budgets are not compared by playing them.
 const MOST_ATTEMPTS: u64 = 20_000;
@@ -96,6 +97,21 @@ struct Side {
     applicable: Vec<u32>,
     /// Attempts at one time that the budget allows.
     budget: u64,
+}
+
+/// The rules between those that are the same on both sides: where they start, and where what
+/// follows does.
+struct Changed {
+    old: (u32, u32),
+    new: (u32, u32),
+}
+
+/// Ways by rules that are not the same on both sides, and ways by what comes after them. What
+/// comes before them decides both sides alike, and so do all stages that are the same.
+fn parted(ways: &[Way], (start, end): (u32, u32)) -> (Vec<&Way>, Vec<&Way>) {
+    let place = |way: &&Way| way.rules.as_ref().map(|rules| rules.before);
+    let behind = ways.iter().filter(|way| place(way) >= Some(start));
+    behind.partition(|way| place(way) < Some(end))
 }
 
 impl Comparison<'_> {
@@ -324,7 +340,7 @@ impl Comparison<'_> {
                 .applicable(&self.names, &context.tool.full)
                 .to_vec()
         } else {
-            (0..model.facts.len() as u32).collect()
+            model.rules.by_pattern()
         };
         let contract = contract_of(model.policy, &context.tool);
         let budget = contract.map_or(u64::MAX, |contract| {
@@ -515,15 +531,29 @@ impl Comparison<'_> {
             &new.applicable,
             second,
         );
+        let changed = self.changed(context, [old, new]);
         let same_layer = unmodelled::same_layer(self.old.policy, self.new.policy, &context.tool);
         let mut answer = Answer::Empty;
-        for chosen in combinations([of_old.len(), of_new.len()].into_iter()) {
-            let (Some(way), Some(other)) = (
-                chosen.first().and_then(|at| of_old.get(*at)),
-                chosen.get(1).and_then(|at| of_new.get(*at)),
-            ) else {
-                continue;
-            };
+        // What can be judged otherwise takes a way that is not the same on both sides.
+        let all = (Vec::from_iter(&of_old), Vec::from_iter(&of_new));
+        let (of_old, of_new, other_old, other_new) = match &changed {
+            None => (all.0, all.1, Vec::new(), Vec::new()),
+            Some(changed) => {
+                let (near, far) = parted(&of_old, changed.old);
+                let (also, beyond) = parted(&of_new, changed.new);
+                (near, also, far, beyond)
+            }
+        };
+        let pairs = of_old.iter().flat_map(|way| {
+            of_new
+                .iter()
+                .chain(&other_new)
+                .map(move |other| (*way, *other))
+        });
+        let more = other_old
+            .iter()
+            .flat_map(|way| of_new.iter().map(move |other| (*way, *other)));
+        for (way, other) in pairs.chain(more) {
             if same_layer && way.is_alike(other) {
                 continue;
             }
@@ -537,6 +567,50 @@ impl Comparison<'_> {
         answer
     }
 
+    /// The rules of each side that are not the same at the same place, from the start or from
+    /// the end. `None`: the sides differ in more than rules.
+    fn changed(&self, context: &Context, [old, new]: [&Side; 2]) -> Option<Changed> {
+        let (before, after) = (self.old.policy, self.new.policy);
+        let known = Known {
+            listed: context.tool.listed.is_some(),
+            // Names are told apart either way.
+            pattern: false,
+        };
+        let same_rest = old.terms == new.terms
+            && old.fallback == new.fallback
+            && before.rules.is_some() == after.rules.is_some()
+            && self.hints_agree()
+            && unmodelled::same_layer(before, after, &context.tool)
+            && differ(before, after, &context.tool, known).is_none();
+        if !same_rest {
+            return None;
+        }
+        let same = |a: u32, b: u32| {
+            let (old, new) = (self.old.rules.get(a), self.new.rules.get(b));
+            self.old.action(a) == self.new.action(b)
+                && old
+                    .zip(new)
+                    .is_some_and(|(old, new)| old.globs == new.globs && old.rows == new.rows)
+        };
+        let (a, b) = (&old.applicable, &new.applicable);
+        let alike = |pair: &(&u32, &u32)| same(*pair.0, *pair.1);
+        let first = a.iter().zip(b).take_while(alike).count();
+        let (a, b) = (a.get(first..)?, b.get(first..)?);
+        let last = a.iter().rev().zip(b.iter().rev()).take_while(alike).count();
+        let span = |side: &[u32], rules: usize| {
+            let changed = side.get(..side.len() - last).unwrap_or_default();
+            // Behind all rules stands the default.
+            let start = side.first().copied().unwrap_or(rules as u32);
+            changed
+                .last()
+                .map_or((start, start), |end| (start, end + 1))
+        };
+        Some(Changed {
+            old: span(a, self.old.facts.len()),
+            new: span(b, self.new.facts.len()),
+        })
+    }
+
     fn along(
         &mut self,
         context: &Context,
@@ -545,10 +619,8 @@ impl Comparison<'_> {
         tighter: bool,
         level: Level,
     ) -> Answer<Change> {
-        let actions = |model: &Model<'_>| -> Vec<Verdict> {
-            model.facts.iter().map(|facts| facts.action).collect()
-        };
-        let (old_actions, new_actions) = (actions(&self.old), actions(&self.new));
+        let (old_actions, new_actions) =
+            (Rc::clone(&self.old.actions), Rc::clone(&self.new.actions));
         let mut assignments: Vec<Assignment> = Vec::new();
         let mut shown = None;
         let Self {

@@ -46,7 +46,7 @@ mod ways;
 mod words;
 
 pub use finding::{Accepted, Example, Finding, Kind, Place, Report, Severity, Share};
-pub use run::run;
+pub use run::{run, run_telling};
 pub use table::{EffectRow, EffectsTable, STATES, ToolVerdicts, effects_table};
 pub use tool_cost::ToolCost;
 
@@ -109,8 +109,26 @@ pub fn verify(
     tools: &[ListedTool],
     options: &Options,
 ) -> Result<Report, Vec<CompileError>> {
+    verify_telling(policy, tools, options, &mut |_| {})
+}
+
+/// The same; `progress` is told after each question.
+fn verify_telling(
+    policy: &Policy,
+    tools: &[ListedTool],
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Report, Vec<CompileError>> {
     let mut analysis = analysis::Analysis::new(policy, tools, options)?;
-    analysis.rules();
+    // Each rule is looked at by itself and beside others.
+    let rules = 2 * analysis.model.facts.len();
+    let all_questions = rules + policy.assertions.len() + options.assertions.len();
+    analysis.rules(&mut |done| {
+        progress(Progress {
+            done,
+            all: all_questions,
+        });
+    });
     let all: Vec<Assertion> = policy
         .assertions
         .iter()
@@ -120,7 +138,12 @@ pub fn verify(
     analysis.schemas();
     analysis.exfiltration();
     let costs = analysis.cost(tools);
-    let proved = analysis.assertions(&all);
+    let proved = analysis.assertions(&all, &mut |done| {
+        progress(Progress {
+            done: rules + done,
+            all: all_questions,
+        });
+    });
     let steps = options.budget.saturating_sub(analysis.theory.left());
     let folded = analysis.folded;
     let mut findings = analysis.findings;

@@ -10,6 +10,7 @@ use bouncer_compiler::lower;
 use bouncer_compiler::policy::{Cond, Policy, Pos, Rule};
 use bouncer_plan::Verdict;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// The place and the literal of each test of a rule.
 pub(super) type Tests = Vec<(Pos, Lit)>;
@@ -27,6 +28,8 @@ pub(super) struct Model<'p> {
     pub policy: &'p Policy,
     pub rules: Rules,
     pub facts: Vec<RuleFacts>,
+    /// The verdict of each rule.
+    pub actions: Rc<[Verdict]>,
     pub judge: Judge<'p>,
 }
 
@@ -61,6 +64,7 @@ impl<'p> Model<'p> {
         Ok(Self {
             policy,
             rules: Rules::new(rows, names),
+            actions: rule_facts.iter().map(|facts| facts.action).collect(),
             facts: rule_facts,
             judge,
         })

@@ -23,6 +23,7 @@ use bouncer_compiler::policy::{
 };
 use bouncer_engine::tools::Heuristics;
 use bouncer_plan::{Effect, Verdict};
+use std::rc::Rc;
 
 /// Tools that one question is asked about together.
 #[derive(Clone, Debug)]
@@ -76,9 +77,10 @@ impl Meant<'_> {
 
 impl Analysis<'_> {
     /// Proves assertions. Returns how many hold.
-    pub fn assertions(&mut self, assertions: &[Assertion]) -> u32 {
+    pub fn assertions(&mut self, assertions: &[Assertion], told: &mut dyn FnMut(usize)) -> u32 {
         let mut proved = 0;
-        for assertion in assertions {
+        for (done, assertion) in assertions.iter().enumerate() {
+            told(done);
             proved += u32::from(self.assertion(assertion));
         }
         proved
@@ -280,7 +282,7 @@ impl Analysis<'_> {
                 model,
                 ..
             } = self;
-            let actions: Vec<Verdict> = model.facts.iter().map(|facts| facts.action).collect();
+            let actions = Rc::clone(&model.actions);
             let mut part = [Part {
                 rules: &mut model.rules,
                 actions: &actions,
@@ -422,7 +424,7 @@ impl Analysis<'_> {
             let full = &context.tool.full;
             return self.model.rules.applicable(&self.names, full).to_vec();
         }
-        (0..self.model.facts.len() as u32).collect()
+        self.model.rules.by_pattern()
     }
 
     fn is_exact(&self, glob: u32) -> bool {

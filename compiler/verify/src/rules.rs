@@ -39,10 +39,11 @@ const NOT_WRITTEN_PLAINLY: &str =
 
 impl Analysis<'_> {
     /// Everything about rules.
-    pub fn rules(&mut self) {
+    pub fn rules(&mut self, told: &mut dyn FnMut(usize)) {
         let count = self.model.facts.len() as u32;
         let mut alive = Vec::new();
         for rule in 0..count {
+            told(rule as usize);
             self.theory.ask();
             // What is about no tool that there is decides nothing, whatever it says.
             let globs = self.globs(rule);
@@ -67,6 +68,7 @@ impl Analysis<'_> {
             alive.push(matches!(standing, Standing::Decides(_)));
         }
         for rule in 0..count {
+            told((count + rule) as usize);
             self.theory.ask();
             if alive.get(rule as usize) == Some(&true) {
                 self.conflicts(rule);

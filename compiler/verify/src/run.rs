@@ -7,7 +7,7 @@ use super::{
     suppress,
 };
 use bouncer_compiler::diagnostic::{self, Code, Diagnostic};
-use bouncer_compiler::{CompileError, Loaded};
+use bouncer_compiler::{CompileError, Loaded, Progress};
 
 /// Verifies a loaded policy: [`super::verify`], the lints, the warnings of loading, and
 /// the suppressions in the files' comments.
@@ -19,8 +19,21 @@ pub fn run(
     tools: &[ListedTool],
     options: &Options,
 ) -> Result<Report, Vec<CompileError>> {
+    run_telling(loaded, tools, options, &mut |_| {})
+}
+
+/// The same; `progress` is told after each question.
+///
+/// # Errors
+/// If the policy does not compile.
+pub fn run_telling(
+    loaded: &Loaded,
+    tools: &[ListedTool],
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Report, Vec<CompileError>> {
     let policy = &loaded.policy;
-    let mut report = super::verify(policy, tools, options)?;
+    let mut report = super::verify_telling(policy, tools, options, progress)?;
     let judge = Judge::new(policy, tools);
     dropped::check(policy, tools, &judge, &mut report.findings);
     smells::check(policy, tools, &judge, &mut report.findings);

@@ -170,6 +170,14 @@ impl Rules {
         rules
     }
 
+    /// The rules that may match a tool that none of them names, in order.
+    pub fn by_pattern(&self) -> Vec<u32> {
+        let mut rules: Vec<u32> = self.globs.iter().map(|(_, rule)| *rule).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        rules
+    }
+
     pub fn get(&self, rule: u32) -> Option<&RuleRows> {
         self.rules.get(rule as usize)
     }

@@ -51,13 +51,6 @@ impl<T> Answer<T> {
     }
 }
 
-/// The leaves that meet some claims.
-#[derive(Clone, Debug)]
-pub(super) struct Leaves {
-    pub plain: Answer<Leaf>,
-    pub all: Answer<Leaf>,
-}
-
 /// Which leaves a search may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Level {
@@ -65,20 +58,11 @@ pub(super) enum Level {
     All,
 }
 
-impl Leaves {
-    pub fn at(&self, level: Level) -> &Answer<Leaf> {
-        match level {
-            Level::Plain => &self.plain,
-            Level::All => &self.all,
-        }
-    }
-}
-
 /// One question may take this part of all steps.
 const SHARE: u64 = 10;
 
 /// What is asked of one leaf, how it stands, and what may have been before.
-type LeavesKey = (Vec<Claim>, Stands, (bool, bool), bool);
+type LeavesKey = (Vec<Claim>, Stands, Level, (bool, bool), bool);
 
 /// Answers questions about leaves, and remembers the answers.
 #[derive(Debug)]
@@ -107,7 +91,7 @@ pub(super) struct Theory {
     patterns: HashMap<FactId, Option<Rc<Table>>>,
     /// Patterns too large to reason about, as written.
     too_large: BTreeMap<FactId, String>,
-    leaves: HashMap<LeavesKey, Rc<Leaves>>,
+    leaves: HashMap<LeavesKey, Answer<Leaf>>,
     outcomes: HashMap<(Leaf, FactId), Option<Outcome>>,
 }
 
@@ -214,6 +198,21 @@ impl Theory {
 
     /// What a leaf answers to a fact; `None` if that cannot be told.
     pub fn outcome(&mut self, id: FactId, leaf: &Leaf) -> Option<Outcome> {
+        // What is answered at once is not remembered: there is much of it.
+        let fact = self.facts.get(id)?;
+        let at_once = matches!(fact.look, Look::Value | Look::Raw)
+            && matches!(
+                fact.op,
+                Op::Equals(_)
+                    | Op::In(_)
+                    | Op::Compare(..)
+                    | Op::Exists
+                    | Op::Type(_)
+                    | Op::Part(..)
+            );
+        if at_once {
+            return leaf::outcome(fact, leaf, None);
+        }
         // A tuple key borrows nothing: look-ups clone. Leaves are short.
         let key = (leaf.clone(), id);
         if let Some(known) = self.outcomes.get(&key) {
@@ -236,19 +235,19 @@ impl Theory {
         Some(true)
     }
 
-    /// The leaves that meet all claims, which are about one path.
-    pub fn leaves(&mut self, claims: &[Claim], stands: Stands) -> Rc<Leaves> {
+    /// A leaf that meets all claims, which are about one path.
+    pub fn leaves(&mut self, claims: &[Claim], stands: Stands, level: Level) -> Answer<Leaf> {
         let mut claims = claims.to_vec();
         claims.sort_unstable();
         claims.dedup();
-        let key = (claims, stands, self.may_read, self.vouched);
+        let key = (claims, stands, level, self.may_read, self.vouched);
         if let Some(known) = self.leaves.get(&key) {
-            return Rc::clone(known);
+            return known.clone();
         }
-        let answer = Rc::new(self.solve(&key.0, stands));
+        let answer = self.solve(&key.0, stands, level);
         // Another question may have the steps for it.
         if self.budget > 0 {
-            self.leaves.insert(key, Rc::clone(&answer));
+            self.leaves.insert(key, answer.clone());
         }
         answer
     }
@@ -286,19 +285,12 @@ impl Theory {
         sources
     }
 
-    fn solve(&mut self, claims: &[Claim], stands: Stands) -> Leaves {
-        let none = Leaves {
-            plain: Answer::Empty,
-            all: Answer::Empty,
-        };
+    fn solve(&mut self, claims: &[Claim], stands: Stands, level: Level) -> Answer<Leaf> {
         if contradicts(claims) {
-            return none;
+            return Answer::Empty;
         }
         if self.budget == 0 {
-            return Leaves {
-                plain: Answer::Unknown,
-                all: Answer::Unknown,
-            };
+            return Answer::Unknown;
         }
         let of = |theory: &Self, look: Look| -> Vec<Claim> {
             let same = |claim: &&Claim| {
@@ -319,8 +311,7 @@ impl Theory {
             .filter(|claim| !about.contains(claim))
             .copied()
             .collect();
-        let mut plain = Answer::Empty;
-        let mut all = Answer::Empty;
+        let mut answer = Answer::Empty;
         for (seen, real) in self.sources(!about.is_empty(), !private.is_empty()) {
             // What lists say matters only for what trust or taint does not settle.
             let mut rest = text.clone();
@@ -376,21 +367,21 @@ impl Theory {
                     if !self.may_be_elsewhere(&elsewhere) {
                         continue;
                     }
-                    plain = plain.or(|| Answer::Unknown);
-                    all = all.or(|| Answer::Unknown);
+                    answer = answer.or(|| Answer::Unknown);
                     continue;
                 }
                 if !through || stands != Stands::Plainly {
-                    plain = plain.or(|| self.plain(&rest, through, seen, real));
-                    all = all.or(|| plain.clone());
+                    answer = answer.or(|| self.plain(&rest, through, seen, real));
                 }
-                all = all.or(|| self.hidden(&rest, through, seen, real));
+                if level == Level::All {
+                    answer = answer.or(|| self.hidden(&rest, through, seen, real));
+                }
             }
         }
         // Where the record is incomplete, nobody can say that something was not seen.
         let tainted = tainted.iter().any(|(_, _, holds)| *holds);
         let origin = [origin.as_slice(), &carried, &private].concat();
-        if all == Answer::Empty && !origin.is_empty() && !tainted {
+        if level == Level::All && answer == Answer::Empty && !origin.is_empty() && !tainted {
             let unclear = Outcome::of(None, false);
             if origin
                 .iter()
@@ -398,10 +389,10 @@ impl Theory {
             {
                 let rest = [text.as_slice(), &trusted].concat();
                 let through = stands == Stands::Inside;
-                all = self.hidden(&rest, through, Seen::Nowhere, false);
+                answer = self.hidden(&rest, through, Seen::Nowhere, false);
             }
         }
-        Leaves { plain, all }
+        answer
     }
 
     /// Whether what is claimed to be carried can have been read at all.

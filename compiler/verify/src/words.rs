@@ -40,6 +40,16 @@ pub(super) fn search(
     budget: &mut u64,
     accept: &mut dyn FnMut(&str) -> bool,
 ) -> End {
+    let wanted = || constraints.iter().filter(|one| one.wanted);
+    let apart = wanted().enumerate().any(|(at, one)| {
+        wanted()
+            .skip(at + 1)
+            .any(|other| one.table.excludes(&other.table))
+    });
+    if apart {
+        *budget = budget.saturating_sub(1);
+        return End::Exhausted;
+    }
     let alphabet = alphabet(constraints);
     let start: Box<[u32]> = constraints.iter().map(|c| c.table.start()).collect();
     let mut sure = true;

@@ -604,7 +604,6 @@ const EVERYDAY: &[&str] = &[
     "tar czf x.tgz src",
     "diff <(sort a) <(sort b)",
     "printf '%s\\n' a b | while read -r l; do echo \"$l\"; done",
-    "env | sort",
     "which python3",
     "wc -l < f",
     "command -v git",
@@ -753,4 +752,128 @@ fn what_was_read_is_judged_beside_what_was_not() {
         }
     }
     assert!(lost.is_empty(), "{lost:#?}");
+}
+
+/// A made-up event would be text that nobody typed: in no spelling does the built-in policy
+/// let bouncer's own hook be called.
+#[test]
+fn no_event_is_made_up() {
+    let gate = built_in();
+    let mut passed = Vec::new();
+    for start in [
+        "bouncer",
+        "/usr/bin/bouncer",
+        "~/.cargo/bin/bouncer",
+        "./target/debug/bouncer",
+        "bou''ncer",
+        "bo\\uncer",
+        "$'\\x62ouncer'",
+        "/usr/bin/bounce?",
+        "env -i PATH=/usr/bin bouncer",
+        "command bouncer",
+        "nohup timeout 5 nice bouncer",
+        "xargs -a x bouncer",
+        "b=bouncer; $b",
+        "alias b=bouncer; b",
+        "cargo run --bin bouncer --",
+        "npx bouncer",
+        "scripts/renamed",
+        "./b --color never",
+    ] {
+        for text in [
+            format!("{start} hook claude-code < x"),
+            format!("{start} hook 'plain' < x"),
+        ] {
+            if command(&gate, &text) == Allow {
+                passed.push(text);
+            }
+        }
+    }
+    for text in [
+        "echo '{}' | bouncer hook cursor",
+        "sh -c 'bouncer hook codex < x'",
+        "echo plain | xargs bouncer hook",
+        "find . -exec bouncer hook plain ';'",
+        "f() { bouncer hook plain; }; f < x",
+        "cp /usr/bin/bouncer scripts/b",
+        "ln -s ../target/debug/bouncer b",
+        "printf 'bouncer hook plain' > a.sh; bash a.sh",
+        "cat > a.sh <<'E'\nbouncer hook plain < x\nE\nbash a.sh",
+        "echo 'bouncer hook plain' | tee a.sh",
+    ] {
+        if command(&gate, text) == Allow {
+            passed.push(text.to_owned());
+        }
+    }
+    assert!(passed.is_empty(), "{passed:#?}");
+    // A key beside it stays denied.
+    for text in [
+        "bouncer hook plain > x < ~/.ssh/id_rsa",
+        "scripts/renamed hook plain ~/.aws/credentials",
+    ] {
+        assert_eq!(command(&gate, text), Deny, "{text}");
+    }
+    for text in [
+        "grep -rn 'bouncer hook' docs",
+        "cp notes.txt hook.txt",
+        "ls target/debug/bouncer",
+        "git log --grep 'hook plain'",
+    ] {
+        assert_eq!(command(&gate, text), Allow, "{text}");
+    }
+}
+
+/// What is lost, or shown, by programs rather than by files.
+#[test]
+fn work_is_not_lost_and_secrets_not_shown() {
+    let gate = built_in();
+    let judged = |texts: &[&str], expected: Verdict| {
+        let wrong: Vec<&&str> = texts
+            .iter()
+            .filter(|text| command(&gate, text) != expected)
+            .collect();
+        assert!(wrong.is_empty(), "not {expected:?}: {wrong:#?}");
+    };
+    judged(
+        &[
+            "git rebase --skip",
+            "git cherry-pick --skip",
+            "git mv -f a b",
+            "git fetch origin +main:main",
+            "git fetch --force origin main:main",
+            "git worktree add -B main ../wt HEAD~3",
+            "python manage.py flush",
+            "env",
+            "printenv",
+            "env | base64",
+            "env | sort",
+            "ls; export -p > all.txt",
+            "printenv AWS_SECRET_ACCESS_KEY",
+            "echo $GITHUB_TOKEN",
+            "ps eww",
+            "ps auxe",
+            "terraform output -json",
+            "terraform output -raw password",
+            "git config --get-all http.extraheader",
+        ],
+        Ask,
+    );
+    judged(
+        &[
+            "git rebase --continue",
+            "git mv a b",
+            "git fetch --all --prune",
+            "git fetch origin main:main",
+            "python manage.py migrate",
+            "env | grep PATH",
+            "printenv PATH",
+            "echo $PATH",
+            "echo TOKEN",
+            "ps aux",
+            "ps -ef",
+            "terraform output",
+            "git config --get user.email",
+        ],
+        Allow,
+    );
 }

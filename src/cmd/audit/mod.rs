@@ -1,5 +1,6 @@
 //! `bouncer audit`: reads the audit log.
 
+mod export;
 pub(crate) mod filter;
 pub(crate) mod lines;
 mod show;
@@ -28,6 +29,7 @@ pub fn run(args: AuditArgs) -> Outcome {
         } => tail(&path(&log)?, &read(&filter)?, lines, follow, json),
         AuditCommand::Verify { anchor, log, json } => verify(&path(&log)?, &anchor, json),
         AuditCommand::Stats { filter, log, json } => stats(&path(&log)?, &read(&filter)?, json),
+        AuditCommand::Export { filter, log, .. } => export::as_test(&path(&log)?, &read(&filter)?),
         AuditCommand::Query { filter, log, json } => query(&path(&log)?, &read(&filter)?, json),
     }
 }

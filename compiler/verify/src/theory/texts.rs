@@ -54,6 +54,9 @@ impl Theory {
         {
             return Answer::Empty;
         }
+        if let Some(texts) = self.finite(&shape) {
+            return self.among(&texts, claims, through);
+        }
         let write = &mut |text: &str| Some(text.to_owned());
         if let Some(found) = self.candidates(&shape, claims, through, long, true, write) {
             return Answer::Found(Value::Text(found));
@@ -63,6 +66,56 @@ impl Theory {
         } else {
             Answer::Unknown
         }
+    }
+
+    /// The only texts with one form that claims leave: those of the shortest list on which the
+    /// text has to be.
+    fn finite(&self, shape: &[Claim]) -> Option<Vec<String>> {
+        let text = |scalar: &Scalar| match scalar {
+            Scalar::Str(text) => Some(text.clone()),
+            Scalar::Number(_) | Scalar::Bool(_) | Scalar::Null => None,
+        };
+        let lists = shape.iter().filter(|(_, _, holds)| *holds);
+        let lists = lists.filter_map(|(id, mode, _)| {
+            let fact = self.facts.get(*id)?;
+            // Of what is asked of texts alone, other values may be unfit.
+            if fact.look != Look::Value || *mode == Mode::Maybe {
+                return None;
+            }
+            match &fact.op {
+                Op::Equals(scalar) => Some(vec![text(scalar)?]),
+                Op::In(items) => items
+                    .iter()
+                    .map(|item| match item {
+                        ListItem::Scalar(scalar) => text(scalar),
+                        ListItem::AtDomain(_) | ListItem::Below(_) | ListItem::Network(_) => None,
+                    })
+                    .collect(),
+                _ => None,
+            }
+        });
+        lists.min_by_key(Vec::len)
+    }
+
+    /// A plain text of a list that meets the claims.
+    fn among(&mut self, texts: &[String], claims: &[Claim], through: bool) -> Answer<Value> {
+        let mut answer = Answer::Empty;
+        for text in texts {
+            self.spend(1);
+            let leaf = Leaf {
+                value: Value::Text(text.clone()),
+                through,
+                seen: self.seen,
+            };
+            match self.meets(&leaf, claims) {
+                // What has other forms is no plain text.
+                Some(true) if is_plain_text(text) => return Answer::Found(leaf.value),
+                Some(false) => {}
+                Some(true) => {}
+                None => answer = Answer::Unknown,
+            }
+        }
+        answer
     }
 
     /// Texts inside an object (`through`), or that read otherwise than they are written.
