@@ -511,6 +511,7 @@ fn why_explains_a_hypothetical_call_by_trying() {
   decided by  sink_gate (sink_gate.tainted), at policy.yaml:4:3
   the value   "to": "x@evil.example"
   first seen  in the output of "--untrusted", call 1 (untrusted)
+  read before untrusted: the output of "--untrusted", call 1
   otherwise   with "x@evil.example" on `trusted_destinations` of "send_email" -> allow
               with `on_tainted: ask` for "send_email" -> ask
 "#
