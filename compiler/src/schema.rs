@@ -339,6 +339,10 @@ fn contract_key(key: &str) -> Option<Value> {
             "Follow symbolic links on this machine before paths are compared.",
             json!({ "type": "boolean" }),
         ),
+        "base" => says(
+            "The folder that the tool's relative paths start in.",
+            json!({ "type": "string", "pattern": "^/" }),
+        ),
         "outputs" => says(
             "How far the tool's results can be trusted.",
             json!({ "anyOf": [label, closed(OUTPUT_KEYS, output_key, &[])] }),

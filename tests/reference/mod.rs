@@ -480,6 +480,7 @@ impl Reference {
                 write_params: Vec::new(),
                 prefixes: Vec::new(),
                 resolve_symlinks: false,
+                base: None,
                 arg_patterns: Vec::new(),
                 confirm: false,
                 max_calls: derived.max_calls.map(|count| (u64::from(count), at)),
@@ -589,7 +590,10 @@ impl Reference {
             let text = leaf.text();
             !leaf.through_object
                 && leaf.value != Scalar::Null
-                && paths::within(&text, &prefixes).must
+                && match &contract.base {
+                    Some(base) => paths::within_based(&text, &prefixes, base).must,
+                    None => paths::within(&text, &prefixes).must,
+                }
                 && (!contract.resolve_symlinks
                     || prefixes
                         .iter()
@@ -656,7 +660,11 @@ impl Reference {
             });
         }
 
+        let found = self.contract(call.server, call.tool);
         let judge = Judge {
+            base: found
+                .as_ref()
+                .and_then(|found| found.contract.base.as_deref()),
             regexes: &self.regexes,
             leaves: &leaves,
             calls: &|window| self.calls(call, window, now_ms),

@@ -50,6 +50,7 @@ pub(crate) const CONTRACT_KEYS: &[&str] = &[
     "on_tainted",
     "rate",
     "resolve_symlinks",
+    "base",
     "outputs",
     "dispatches",
     "effects",

@@ -30,7 +30,7 @@ pub(super) fn diff(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<ToolDiff>, Vec<CompileError>> {
     let mut names = Names::new(&[old, new], tools);
-    let mut facts = Facts::default();
+    let mut facts = Facts::of(&[old, new]);
     let old = Model::new(old, tools, &mut facts, &mut names)?;
     let new = Model::new(new, tools, &mut facts, &mut names)?;
     let mut theory = Theory::new(facts, options.budget);

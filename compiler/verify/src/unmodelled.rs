@@ -145,6 +145,10 @@ pub(super) fn differ(
             "budgets over time are not compared",
         ),
         (
+            places(before) != places(after),
+            "where relative paths and links lead is not compared",
+        ),
+        (
             open_gate(before) != open_gate(after),
             "whom a gate of all arguments trusts is not compared",
         ),
@@ -191,6 +195,15 @@ fn layer(policy: &Policy) -> (EffectVerdicts, EffectVerdicts, &[TrustedForm], bo
 fn dispatch(contract: Option<&Contract>) -> Option<(&str, &str)> {
     let dispatch = contract?.dispatches.as_ref()?;
     Some((&dispatch.tool, &dispatch.arguments))
+}
+
+/// Where relative paths start, and whether links are followed.
+fn places(contract: Option<&Contract>) -> (Option<&str>, bool) {
+    let of = |contract: &'_ Contract| contract.resolve_symlinks;
+    (
+        contract.and_then(|contract| contract.base.as_deref()),
+        contract.is_some_and(of),
+    )
 }
 
 /// Whether calls of the tool hold others, whose verdict may be stricter.

@@ -9,7 +9,7 @@ use super::conversation::{Conversation, MAX_UNLISTED};
 use super::culprit::Culprit;
 use super::decision::Cause;
 use super::effects::ToolEffects;
-use super::eval::{CallFacts, EvalScratch, Evaluator};
+use super::eval::{CallFacts, EvalScratch, Evaluator, Places};
 use super::flow::{Flow, FlowVerdict, Objection};
 use super::key::write_tool_key;
 use super::link::{Asked, find_contract, write_full_name};
@@ -127,7 +127,7 @@ pub(super) fn judge<'a>(
         tables,
         asked,
         constraints,
-        subject.says(CONTRACT_RESOLVE_SYMLINKS),
+        subject.places()?,
         eval,
         provenance,
         lookups,
@@ -372,6 +372,17 @@ impl<'s, 'a> Subject<'s, 'a> {
             && self.tool_effects().is_some_and(|effects| {
                 effects.are_told() && !effects.is_reading(self.this.call.tool)
             })
+    }
+
+    /// What the contract says of paths.
+    fn places(&self) -> Result<Places<'a>, Corrupt> {
+        Ok(Places {
+            resolve_symlinks: self.says(CONTRACT_RESOLVE_SYMLINKS),
+            base: match self.contract {
+                Some(contract) => self.tables.text(&contract.base)?,
+                None => "",
+            },
+        })
     }
 
     fn constraints(&self) -> Result<&'a [Constraint], Corrupt> {

@@ -47,7 +47,7 @@ pub use session::{First, ReadBefore, Session};
 pub use shared::{SharedTally, Tallied, Tally};
 pub use survey::{ContractSeen, Doing, Surveyed};
 
-use crate::provenance::{OutputLabels, Source};
+use crate::provenance::{OutputLabels, Read, Source};
 use crate::tools::{Lock, ToolDefinition};
 use attempt::CallAttempt;
 use bouncer_plan::format::CONTRACT_DISPATCHES;
@@ -71,6 +71,16 @@ pub struct Gate {
     provenance_limit: usize,
     /// What further conversations count their attempts in, beside themselves.
     tally: Option<SharedTally>,
+}
+
+/// Whether a value holds any text.
+fn holds_text(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::String(text) => !text.is_empty(),
+        serde_json::Value::Array(items) => items.iter().any(holds_text),
+        serde_json::Value::Object(members) => members.values().any(holds_text),
+        _ => false,
+    }
 }
 
 /// Methods whose answers list what a server offers.
@@ -410,6 +420,11 @@ impl Gate {
         let provenance = &mut conversation.provenance;
         if LISTINGS.contains(&origin) && value.get("code").is_none() {
             provenance.record_observed(&source, "", value);
+            let read = Read {
+                untrusted: holds_text(value),
+                ..Read::default()
+            };
+            conversation.note_read(&source, read);
         } else {
             let labels = OutputLabels::all(Label::Untrusted);
             let read = provenance.record_result(&source, &labels, value);
