@@ -80,8 +80,22 @@ fn tool_id(server: Option<&str>, tool: &str) -> ToolId {
     (server.map(str::to_owned), tool.to_owned())
 }
 
+/// Requests that are judged under their method's name, though they call no tool.
+fn is_request(name: &str) -> bool {
+    matches!(
+        name,
+        "resources/read"
+            | "resources/subscribe"
+            | "prompts/get"
+            | "completion/complete"
+            | "sampling/createMessage"
+            | "elicitation/create"
+    )
+}
+
 /// `<server>__<tool>`, or the tool's name where no server is known.
 pub fn full_name(server: Option<&str>, tool: &str) -> String {
+    let server = server.filter(|_| !is_request(tool));
     server.map_or_else(|| tool.to_owned(), |server| format!("{server}__{tool}"))
 }
 
@@ -637,7 +651,15 @@ impl Reference {
             .rules
             .iter()
             .enumerate()
-            .filter(|(_, rule)| rule.tools.iter().any(|glob| glob::matches(glob, &name)))
+            .filter(|(_, rule)| {
+                rule.tools.iter().any(|glob| {
+                    // No pattern is about what is no tool.
+                    match is_request(call.tool) {
+                        true => glob.pattern == name,
+                        false => glob::matches(glob, &name),
+                    }
+                })
+            })
             .collect();
 
         let mut leaves: HashMap<&Path, Vec<Leaf>> = HashMap::new();
@@ -697,7 +719,12 @@ impl Reference {
                     return (rule.action, *index);
                 }
             }
-            (fallback.action, usize::MAX)
+            // What is no tool is let through where no rule speaks of it.
+            let otherwise = match is_request(call.tool) {
+                true => Verdict::Allow,
+                false => fallback.action,
+            };
+            (otherwise, usize::MAX)
         };
 
         let mut strictest: Option<(Verdict, usize)> = None;

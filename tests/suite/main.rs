@@ -42,6 +42,7 @@ mod operations;
 mod page;
 mod policy_tests;
 mod reload;
+mod requests;
 mod schema;
 mod tasks;
 mod tasks_newer;

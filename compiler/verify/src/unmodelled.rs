@@ -7,7 +7,7 @@
 use super::names::{Glob, Tool};
 use super::session::ANYTHING;
 use super::stages::{contract_of, trusted_items};
-use bouncer_compiler::policy::{Contract, Policy, TrustedForm};
+use bouncer_compiler::policy::{Contract, Policy, RuleSet, TrustedForm};
 use bouncer_engine::gate::Doing;
 use bouncer_plan::format::{EffectVerdicts, GlobKind};
 use bouncer_plan::{Effects, Verdict};
@@ -83,14 +83,18 @@ pub(super) fn is_ambiguous(policy: &Policy, tool: &Tool, known: Known) -> bool {
 
 /// The verdicts that may hold where no rule matches: the least and the most strict. Whether
 /// a tool destroys is for its definition to say.
-pub(super) fn fallbacks(policy: &Policy, sure: Verdict, known: Known) -> (Verdict, Verdict) {
+pub(super) fn fallbacks(
+    policy: &Policy,
+    tool: &Tool,
+    sure: Verdict,
+    known: Known,
+) -> (Verdict, Verdict) {
     match &policy.rules {
-        Some(set) if !known.listed => {
-            let (a, b) = (set.on_unknown.action, set.on_destructive_hint.action);
+        Some(_) if known.listed => (sure, sure),
+        rules => {
+            let [a, b] = RuleSet::fallbacks(rules.as_ref(), &tool.full);
             (a.min(b), a.max(b))
         }
-        Some(_) => (sure, sure),
-        None => (Verdict::Allow, Verdict::Allow),
     }
 }
 

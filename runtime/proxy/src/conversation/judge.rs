@@ -25,6 +25,16 @@ pub(crate) enum Pass<'a> {
     Observed(ObservedPass<'a>),
 }
 
+impl Pass<'_> {
+    /// The message that was judged; `None` for a hypothetical call.
+    pub(crate) const fn message(&self) -> Option<&[u8]> {
+        match self {
+            Self::Permit(permit) => permit.message(),
+            Self::Observed(pass) => pass.message(),
+        }
+    }
+}
+
 /// Judges the calls of one conversation and remembers what it has seen.
 pub(crate) trait Judge {
     /// Judges a call, and lets `then` act on the judgement. A permit lives no longer than

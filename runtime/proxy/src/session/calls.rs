@@ -2,8 +2,8 @@
 //! policy wants one, and forward or deny.
 
 use crate::approval::prompt;
-use crate::conversation::call::{CallContext, proxy_denial};
-use crate::conversation::envelope::{FromClient, Id, classify};
+use crate::conversation::call::{Asker, CallContext, proxy_denial};
+use crate::conversation::envelope::{Id, reread};
 use crate::conversation::judge::Judge;
 use crate::session::ask::PromptOutcome;
 use crate::session::mediator::Mediator;
@@ -29,6 +29,7 @@ struct DeferredCall {
     line: Vec<u8>,
     raw_id: Option<Vec<u8>>,
     key: Option<Key>,
+    of_server: bool,
     number: u64,
     received: Instant,
 }
@@ -38,13 +39,14 @@ impl<J: Judge + 'static> Mediator<J> {
     pub(crate) async fn on_call(self: &Rc<Self>, id: Option<Id<'_>>, call: &CallMessage<'_>) {
         let context = CallContext {
             id,
+            asker: Asker::Client,
             call,
             number: self.records.next_call(),
             received: Instant::now(),
         };
         self.upstream.room().await;
         self.client.room().await;
-        let asked = if self.listing.is_stale() {
+        let asked = if self.listing.is_stale() && !call.is_request() {
             self.list_tools(false);
             None
         } else if self.judge.borrow().is_held_up(call.tool()) {
@@ -55,26 +57,51 @@ impl<J: Judge + 'static> Mediator<J> {
                 asked => asked,
             }
         };
+        self.defer(&context, asked);
+    }
+
+    /// Takes a request of the server to the client that is judged as a call is. Returns once it
+    /// has gone on, is refused, or waits.
+    pub(crate) fn on_server_call(self: &Rc<Self>, id: Option<Id<'_>>, call: &CallMessage<'_>) {
+        let context = CallContext {
+            id,
+            asker: Asker::Server,
+            call,
+            number: self.records.next_call(),
+            received: Instant::now(),
+        };
+        if self.judge.borrow().is_held_up(call.tool()) {
+            self.defer(&context, None);
+        } else if let Some(asked) = self.attempt(&context, Attempt::First) {
+            self.defer(&context, Some(asked));
+        }
+    }
+
+    /// Decides later, with all that is borrowed now.
+    fn defer(self: &Rc<Self>, context: &CallContext<'_>, asked: Option<VerdictRecord>) {
+        let of_server = matches!(context.asker, Asker::Server);
         let key = context.id.as_ref().map(|id| id.key.clone());
-        let waiting = self
-            .requests
-            .borrow_mut()
-            .wait(key.as_ref(), call.message().len());
+        // Ids of the server's are none of the client's: it does not take them back by these.
+        let of_client = key.as_ref().filter(|_| !of_server);
+        let bytes = context.call.message().len();
+        let waiting = self.requests.borrow_mut().wait(of_client, bytes);
         let Some(waiting) = waiting else {
             let why = proxy_denial("too many calls wait already");
-            return self.block(&context, &why, Outcome::NobodyToAsk);
+            return self.block(context, &why, Outcome::NobodyToAsk);
         };
         let deferred = DeferredCall {
-            line: call.message().to_vec(),
+            line: context.call.message().to_vec(),
             raw_id: context.id.as_ref().map(|id| id.raw.to_vec()),
             key,
+            of_server,
             number: context.number,
             received: context.received,
         };
         let mediator = Rc::clone(self);
         tokio::task::spawn_local(async move {
             mediator.decide_later(&deferred, asked, &waiting).await;
-            mediator.decided(deferred.key.as_ref(), &waiting);
+            let of_client = deferred.key.as_ref().filter(|_| !deferred.of_server);
+            mediator.decided(of_client, &waiting);
         });
     }
 
@@ -89,12 +116,16 @@ impl<J: Judge + 'static> Mediator<J> {
         // The line was read before; reading it again is simpler than owning its parts.
         let mut reader = FrameReader::new(self.settings.max_message);
         let server = self.server.as_deref();
-        let FromClient::Call { call, .. } = classify(&mut reader, server, &deferred.line) else {
+        let Some(call) = reread(&mut reader, server, &deferred.line) else {
             return;
         };
         let id = deferred.raw_id.as_deref().zip(deferred.key.clone());
         let context = CallContext {
             id: id.map(|(raw, key)| Id { raw, key }),
+            asker: match deferred.of_server {
+                true => Asker::Server,
+                false => Asker::Client,
+            },
             call: &call,
             number: deferred.number,
             received: deferred.received,

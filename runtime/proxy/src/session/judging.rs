@@ -2,11 +2,12 @@
 //! goes out or the denial goes back. Nothing here waits, so nothing can come between.
 
 use crate::approval::out_of_band::{GrantedApproval, NotAsked};
-use crate::conversation::call::{CallContext, proxy_denial};
+use crate::conversation::call::{Asker, CallContext, proxy_denial};
 use crate::conversation::judge::{Judge, Judgement, Pass};
 use crate::session::denial::Denial;
 use crate::session::mediator::Mediator;
 use crate::session::open_requests::RequestKind;
+use crate::upstream::proxy_message::ProxyMessage;
 use bouncer_audit::{Arguments, Entry, Outcome};
 use bouncer_engine::gate::{Approvable, Attempt, VerdictRecord};
 use bouncer_mcp::jsonrpc;
@@ -109,8 +110,7 @@ impl<J: Judge> Mediator<J> {
                     Outcome::Forwarded,
                     held.map(GrantedApproval::id),
                 ) {
-                    self.note_forwarded(context);
-                    self.upstream.forward(&permit);
+                    self.pass_on(context, &Pass::Permit(permit));
                 } else {
                     self.deny(context, &record.denied_because(UNLOGGED), None);
                 }
@@ -118,8 +118,7 @@ impl<J: Judge> Mediator<J> {
             }
             (Verdict::Ask | Verdict::Deny, Some(Pass::Observed(pass))) => {
                 if self.log(context, &record, Outcome::Observed, None) {
-                    self.note_forwarded(context);
-                    self.upstream.forward_observed(&pass);
+                    self.pass_on(context, &Pass::Observed(pass));
                 } else {
                     self.deny(context, &record.denied_because(UNLOGGED), None);
                 }
@@ -145,11 +144,31 @@ impl<J: Judge> Mediator<J> {
             .is_some_and(|approvals| approvals.take(held))
     }
 
-    fn note_forwarded(&self, context: &CallContext<'_>) {
-        if let Some(id) = &context.id {
-            let tool = context.call.tool().to_owned();
-            let mut requests = self.requests.borrow_mut();
-            requests.open(id.key.clone(), id.raw, RequestKind::Call { tool });
+    /// Sends what may go on to whom it is for.
+    fn pass_on(&self, context: &CallContext<'_>, pass: &Pass<'_>) {
+        match context.asker {
+            Asker::Client => {
+                if let Some(id) = &context.id {
+                    let tool = context.call.tool().to_owned();
+                    let kind = match context.call.is_request() {
+                        true => RequestKind::Other { method: tool },
+                        false => RequestKind::Call { tool },
+                    };
+                    let mut requests = self.requests.borrow_mut();
+                    requests.open(id.key.clone(), id.raw, kind);
+                }
+                self.upstream.forward(pass);
+            }
+            Asker::Server => {
+                let open = context.id.as_ref().is_none_or(|id| {
+                    let requests = self.requests.borrow();
+                    requests.has_server_request(&id.key)
+                });
+                if let Some(message) = pass.message().filter(|_| open) {
+                    self.client.push(message);
+                }
+            }
+            Asker::Answer(may) => may.set(true),
         }
     }
 
@@ -222,6 +241,11 @@ impl<J: Judge> Mediator<J> {
         if record.approvable == Approvable::Never {
             return Some("there is nothing that a human could vouch for");
         }
+        if matches!(context.asker, Asker::Answer(_)) {
+            return Some(
+                "a human has to approve it, and no client is asked in the middle of an answer",
+            );
+        }
         if context.id.is_none() {
             return Some("a human has to approve it, and nobody waits for the answer");
         }
@@ -257,10 +281,19 @@ impl<J: Judge> Mediator<J> {
             return;
         };
         let denial = Denial { record, approval };
-        self.client.push(&if context.call.is_task() {
-            denial.error(id.raw)
-        } else {
+        if matches!(context.asker, Asker::Server) {
+            // Who took it back is told nothing.
+            if self.requests.borrow_mut().close_server_request(&id.key) {
+                self.upstream
+                    .say(&ProxyMessage::refused(denial.error(id.raw)));
+            }
+            return;
+        }
+        let is_result = !context.call.is_task() && !context.call.is_request();
+        self.client.push(&if is_result {
             denial.tool_result(id.raw)
+        } else {
+            denial.error(id.raw)
         });
     }
 

@@ -205,6 +205,11 @@ impl OpenRequests {
         !own && self.server_requests.len() < MAX_SERVER_REQUESTS && self.server_requests.insert(key)
     }
 
+    /// Whether a request of the server is open.
+    pub(crate) fn has_server_request(&self, key: &Key) -> bool {
+        self.server_requests.contains(key)
+    }
+
     /// Whether an answer of the client closes a request of the server.
     pub(crate) fn close_server_request(&mut self, key: &Key) -> bool {
         self.server_requests.remove(key)
