@@ -59,9 +59,8 @@ pub fn judged<'a>(
 /// The arguments' text; `@FILE` names a file that holds it.
 pub fn arguments(written: &str) -> Result<Vec<u8>, Failure> {
     match written.strip_prefix('@') {
-        Some(file) => {
-            std::fs::read(file).map_err(|error| Failure::file("read", Path::new(file), &error))
-        }
+        Some(file) => bouncer_system::private::read(Path::new(file))
+            .map_err(|error| Failure::file("read", Path::new(file), &error)),
         None => Ok(written.as_bytes().to_vec()),
     }
 }

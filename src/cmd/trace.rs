@@ -206,7 +206,9 @@ impl Line {
                 tool,
                 param,
                 destination,
-            } => conversation.approve(server.as_deref(), &tool, &param, &destination),
+            } => {
+                conversation.approve(server.as_deref(), &tool, &param, &destination);
+            }
         }
         Ok(None)
     }

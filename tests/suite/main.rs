@@ -43,6 +43,7 @@ mod page;
 mod policy_tests;
 mod reload;
 mod requests;
+mod rude;
 mod schema;
 mod tasks;
 mod tasks_newer;

@@ -10,11 +10,24 @@ pub(super) struct Approvals {
 }
 
 impl Approvals {
-    /// Remembers an approval.
-    pub fn add(&mut self, server: Option<&str>, tool: &str, param: &str, destination: &str) {
+    /// Remembers an approval; `false` if there was one.
+    pub fn add(
+        &mut self,
+        server: Option<&str>,
+        tool: &str,
+        param: &str,
+        destination: &str,
+    ) -> bool {
         let mut key = String::new();
         write_key(server, tool, param, destination, &mut key);
-        self.keys.insert(key.into_boxed_str());
+        self.keys.insert(key.into_boxed_str())
+    }
+
+    /// Forgets an approval.
+    pub fn remove(&mut self, server: Option<&str>, tool: &str, param: &str, destination: &str) {
+        let mut key = String::new();
+        write_key(server, tool, param, destination, &mut key);
+        self.keys.remove(key.as_str());
     }
 
     /// Whether a human approved exactly this.

@@ -24,6 +24,10 @@ pub const VERDICT_CODES: &[(&str, &str)] = &[
         "No policy was asked: the call could not be made at all, or not by this client. The reason says why, for instance that the server is still starting.",
     ),
     (
+        "guarded",
+        "The call names what is bouncer's own: its folder, the approvals or their key, the link of its page, or an address that it listens at. No policy is asked.",
+    ),
+    (
         "pinning.unknown",
         "The tool is not in the lock: it is new, and nobody has looked at it. `bouncer pin --accept` takes it in.",
     ),

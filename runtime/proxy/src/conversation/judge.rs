@@ -45,8 +45,10 @@ pub(crate) trait Judge {
         attempt: Attempt,
         then: impl FnOnce(Judgement<'_>) -> R,
     ) -> R;
-    /// Remembers that a human vouched for a destination.
-    fn approve(&mut self, tool: &str, unvouched: &Unvouched<String>);
+    /// Remembers that a human vouched for a destination; `false` if it was known.
+    fn approve(&mut self, tool: &str, unvouched: &Unvouched<String>) -> bool;
+    /// Forgets it: it was for one call.
+    fn withdraw(&mut self, tool: &str, unvouched: &Unvouched<String>);
     /// The first listing.
     fn pin(&mut self, tools: &[ToolDefinition]);
     /// A later listing.

@@ -51,6 +51,15 @@ impl Doorway {
         Some(place)
     }
 
+    /// The system has no room for more: the oldest strangers leave.
+    pub(crate) fn make_room(&self) {
+        let mut strangers = self.strangers();
+        let leaving = strangers.len().min(16);
+        strangers
+            .drain(..leaving)
+            .for_each(|stranger| stranger.notify_one());
+    }
+
     fn strangers(&self) -> std::sync::MutexGuard<'_, VecDeque<Arc<Notify>>> {
         self.strangers
             .lock()

@@ -104,7 +104,8 @@ async fn accept(
             Err(error) => {
                 note(format_args!("a connection cannot be taken: {error}"));
                 // Too many open files: others have to end first.
-                sleep(Duration::from_millis(100)).await;
+                doorway.make_room();
+                sleep(Duration::from_millis(10)).await;
             }
         }
     }

@@ -89,7 +89,10 @@ async fn accept(house: &Arc<PageServer>, listener: &TcpListener) {
                 tokio::spawn(connection(Arc::clone(house), stream, place));
             }
             // Too many open files: others have to end first.
-            Err(_) => sleep(Duration::from_millis(100)).await,
+            Err(_) => {
+                doorway.make_room();
+                sleep(Duration::from_millis(10)).await;
+            }
         }
     }
 }

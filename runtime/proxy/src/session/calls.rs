@@ -1,7 +1,7 @@
 //! The way of one call: wait for the tools to be listed, judge, ask a human where the
 //! policy wants one, and forward or deny.
 
-use crate::approval::prompt;
+use crate::approval::prompt::{Question, Words};
 use crate::conversation::call::{Asker, CallContext, proxy_denial};
 use crate::conversation::envelope::{Id, reread};
 use crate::conversation::judge::Judge;
@@ -12,6 +12,7 @@ use bouncer_audit::Outcome;
 use bouncer_engine::gate::{Approvable, Attempt, CallMessage, VerdictRecord};
 use bouncer_mcp::frame::FrameReader;
 use bouncer_mcp::id::Key;
+use bouncer_store::approvals::Choice;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -173,6 +174,39 @@ impl<J: Judge + 'static> Mediator<J> {
         }
     }
 
+    /// The words of a question, and the request under which all of it can be read, if a form
+    /// has no room for that.
+    fn question(
+        &self,
+        context: &CallContext<'_>,
+        asked: &VerdictRecord,
+    ) -> Option<(String, Option<String>)> {
+        let approvals = self.records.approvals.as_ref();
+        let client = self.requests.borrow().client.name.clone();
+        let audit = self.records.audit.borrow();
+        let put = |filed: Option<&str>| {
+            let question = Question {
+                server: self.server.as_deref(),
+                call: context.call,
+                asked,
+                client: client.as_deref(),
+                conversation: audit.names().0,
+                filed,
+            };
+            question.words()
+        };
+        match put(None)? {
+            Words { text, whole: true } => Some((text, None)),
+            Words { whole: false, .. } => {
+                let id = approvals?
+                    .ask(self.server.as_deref(), context, asked)
+                    .ok()?;
+                let words = put(Some(&id))?;
+                Some((words.text, Some(id)))
+            }
+        }
+    }
+
     /// Asks about one thing after the other, until the call is allowed or blocked.
     async fn ask_until_decided(
         &self,
@@ -181,15 +215,24 @@ impl<J: Judge + 'static> Mediator<J> {
         waiting: &PendingCall,
     ) {
         let mut attempt = Attempt::AfterApproval;
+        let mut vouched = Vec::new();
         for _ in 0..MAX_QUESTIONS {
-            let server = self.server.as_deref();
-            let Some(message) = prompt::message(server, context.call, &asked) else {
+            let Some((message, filed)) = self.question(context, &asked) else {
                 // A form has no room for it; the store and the page do.
                 let why = "a human has to approve it, but it is too large for a form";
                 return self.ask_out_of_band(context, &asked, why);
             };
             let generation = self.judge.borrow().generation();
-            let reply = self.ask(&message, context, waiting).await;
+            let reply = self.ask(&message, &asked, context, waiting).await;
+            if let (Some(id), Some(approvals)) = (&filed, &self.records.approvals) {
+                let choice = match reply {
+                    PromptOutcome::Approved(true) => Some(Choice::ApproveForConversation),
+                    PromptOutcome::Approved(false) => Some(Choice::Approve),
+                    PromptOutcome::Declined => Some(Choice::Deny),
+                    _ => None,
+                };
+                choice.map(|choice| approvals.decided(id, choice));
+            }
             // Meanwhile the tool may have changed.
             self.wait_for_listing(waiting).await;
             self.upstream.room().await;
@@ -198,7 +241,7 @@ impl<J: Judge + 'static> Mediator<J> {
                 return self.log_cancelled(context);
             }
             match reply {
-                PromptOutcome::Approved => {}
+                PromptOutcome::Approved(_) => {}
                 PromptOutcome::TimedOut => {
                     let why = asked.denied_because("nobody approved in time");
                     return self.block(context, &why, Outcome::TimedOut);
@@ -222,14 +265,19 @@ impl<J: Judge + 'static> Mediator<J> {
             let outdated = self.judge.borrow().generation() != generation;
             match &asked.approvable {
                 _ if outdated => attempt = Attempt::AfterApproval,
-                Approvable::Destination(unvouched) => {
-                    let mut judge = self.judge.borrow_mut();
-                    judge.approve(context.call.tool(), unvouched);
-                }
+                // The store has it, and is asked.
+                _ if filed.is_some() => {}
+                Approvable::Destination(unvouched) => match reply {
+                    PromptOutcome::Approved(true) => {
+                        let mut judge = self.judge.borrow_mut();
+                        judge.approve(context.call.tool(), unvouched);
+                    }
+                    _ => vouched.push(unvouched.clone()),
+                },
                 Approvable::ThisCall => attempt = Attempt::ApprovedOnce,
                 Approvable::Never => {}
             }
-            match self.attempt(context, attempt) {
+            match self.attempt_vouched(context, attempt, &vouched) {
                 None => return,
                 // The approval did not help: asking again would go in circles.
                 Some(next) if next == asked && !outdated => {

@@ -9,11 +9,11 @@ use crate::session::mediator::Mediator;
 use crate::session::open_requests::RequestKind;
 use crate::upstream::proxy_message::ProxyMessage;
 use bouncer_audit::{Arguments, Entry, Outcome};
-use bouncer_engine::gate::{Approvable, Attempt, VerdictRecord};
+use bouncer_engine::gate::{Approvable, Attempt, Unvouched, VerdictRecord};
 use bouncer_mcp::jsonrpc;
 use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
-use bouncer_system::log::{note, visible};
+use bouncer_system::log::{note, quoted, visible};
 use std::time::Duration;
 
 /// Why a call that was allowed does not go out.
@@ -27,7 +27,41 @@ impl<J: Judge> Mediator<J> {
     pub(crate) fn attempt(
         &self,
         context: &CallContext<'_>,
+        attempt: Attempt,
+    ) -> Option<VerdictRecord> {
+        self.attempt_vouched(context, attempt, &[])
+    }
+
+    /// The same, of a call for which a human vouched already.
+    pub(crate) fn attempt_vouched(
+        &self,
+        context: &CallContext<'_>,
+        attempt: Attempt,
+        before: &[Unvouched<String>],
+    ) -> Option<VerdictRecord> {
+        let mut vouched = Vec::new();
+        for unvouched in before {
+            let mut judge = self.judge.borrow_mut();
+            if judge.approve(context.call.tool(), unvouched) {
+                vouched.push(unvouched.clone());
+            }
+        }
+        let asked = self.attempt_with(context, attempt, &mut vouched);
+        // What was vouched for is for this call; other calls ask for themselves.
+        let mut judge = self.judge.borrow_mut();
+        for unvouched in vouched {
+            judge.withdraw(context.call.tool(), &unvouched);
+        }
+        asked
+    }
+
+    /// Judges, and again as long as approvals are found for what is asked. Notes what was
+    /// vouched for.
+    fn attempt_with(
+        &self,
+        context: &CallContext<'_>,
         mut attempt: Attempt,
+        vouched: &mut Vec<Unvouched<String>>,
     ) -> Option<VerdictRecord> {
         let approvals = self
             .records
@@ -38,27 +72,32 @@ impl<J: Judge> Mediator<J> {
         {
             attempt = Attempt::AfterApproval;
         }
-        let mut held = None;
+        let mut held: Vec<GrantedApproval> = Vec::new();
         for _ in 0..MAX_APPROVALS {
-            let asked = self.judge_once(context, attempt, held.as_ref())?;
+            let asked = self.judge_once(context, attempt, &held)?;
             // An approval of the whole call lifts all there is to lift, once.
             let given = self
                 .records
                 .approvals
                 .as_ref()
-                .filter(|_| held.is_none() || asked.approvable != Approvable::ThisCall)
+                .filter(|_| {
+                    attempt != Attempt::ApprovedOnce || asked.approvable != Approvable::ThisCall
+                })
                 .and_then(|approvals| approvals.held(self.server.as_deref(), context, &asked));
             match (&asked.approvable, given) {
-                (Approvable::Destination(unvouched), Some(_)) => {
+                (Approvable::Destination(unvouched), Some(given)) => {
                     let mut judge = self.judge.borrow_mut();
-                    judge.approve(context.call.tool(), unvouched);
+                    if judge.approve(context.call.tool(), unvouched) {
+                        vouched.push(unvouched.clone());
+                    }
+                    held.push(given);
                     if attempt == Attempt::First {
                         attempt = Attempt::AfterApproval;
                     }
                 }
                 (Approvable::ThisCall, Some(given)) => {
                     attempt = Attempt::ApprovedOnce;
-                    held = Some(given);
+                    held.push(given);
                 }
                 _ => return self.ask_or_deny(context, asked),
             }
@@ -71,16 +110,25 @@ impl<J: Judge> Mediator<J> {
         None
     }
 
-    /// One judgement. Some: the verdict is ask. `held` is an approval of this very call,
-    /// used up if the call goes out.
+    /// One judgement. Some: the verdict is ask. `held` are approvals of this very call, used
+    /// up if it goes out.
     fn judge_once(
         &self,
         context: &CallContext<'_>,
         attempt: Attempt,
-        held: Option<&GrantedApproval>,
+        held: &[GrantedApproval],
     ) -> Option<VerdictRecord> {
         if self.upstream.is_closed() {
             self.block(context, &proxy_denial(&self.gone()), Outcome::Blocked);
+            return None;
+        }
+        let arguments = context.call.arguments().unwrap_or(b"{}");
+        if let Some(place) = self.settings.guarded.named_in(arguments) {
+            let what = quoted(&place, 200);
+            let why =
+                format!("{what} names what is bouncer's own: its files, or where people decide");
+            let own = VerdictRecord::denial(Stage::Constraint, "guarded", why);
+            self.block(context, &own, Outcome::Blocked);
             return None;
         }
         let call = context.call.call();
@@ -94,7 +142,7 @@ impl<J: Judge> Mediator<J> {
         &self,
         context: &CallContext<'_>,
         judgement: Judgement<'_>,
-        held: Option<&GrantedApproval>,
+        held: &[GrantedApproval],
     ) -> Option<VerdictRecord> {
         let Judgement { record, pass } = judgement;
         match (record.verdict, pass) {
@@ -108,7 +156,7 @@ impl<J: Judge> Mediator<J> {
                     context,
                     &record,
                     Outcome::Forwarded,
-                    held.map(GrantedApproval::id),
+                    held.last().map(GrantedApproval::id),
                 ) {
                     self.pass_on(context, &Pass::Permit(permit));
                 } else {
@@ -133,15 +181,12 @@ impl<J: Judge> Mediator<J> {
         }
     }
 
-    /// Takes the approval that a call rests on; `false`: it must not go out.
-    fn use_up(&self, held: Option<&GrantedApproval>) -> bool {
-        let Some(held) = held else {
-            return true;
-        };
-        self.records
-            .approvals
-            .as_ref()
-            .is_some_and(|approvals| approvals.take(held))
+    /// Takes the approvals that a call rests on; `false`: it must not go out.
+    fn use_up(&self, held: &[GrantedApproval]) -> bool {
+        held.iter().all(|held| {
+            let approvals = self.records.approvals.as_ref();
+            approvals.is_some_and(|approvals| approvals.take(held))
+        })
     }
 
     /// Sends what may go on to whom it is for.
@@ -218,7 +263,7 @@ impl<J: Judge> Mediator<J> {
             }
             Some(Ok(id)) => {
                 let why = format!(
-                    "a human has to approve it: `bouncer approve {id}` does, then make exactly this call again"
+                    "a human has to approve it: tell your user that request {id} waits for them, and make exactly this call again once they have decided"
                 );
                 (record.denied_because(&why), Outcome::Filed, Some(id))
             }

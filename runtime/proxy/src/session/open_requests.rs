@@ -85,6 +85,8 @@ pub(crate) type OwnAnswer = Option<Value>;
 pub(crate) struct ClientTraits {
     /// It can show a form to a human.
     pub asks_humans: bool,
+    /// How it calls itself.
+    pub name: Option<String>,
     /// `_meta` for the proxy's own requests, for versions without a handshake.
     pub request_meta: Option<Value>,
 }

@@ -141,9 +141,13 @@ impl Judge for Script {
         })
     }
 
-    fn approve(&mut self, tool: &str, unvouched: &Unvouched<String>) {
+    fn approve(&mut self, tool: &str, unvouched: &Unvouched<String>) -> bool {
         self.tell(format!("approve {tool} {}", unvouched.destination));
-        self.approved.insert(unvouched.destination.clone());
+        self.approved.insert(unvouched.destination.clone())
+    }
+
+    fn withdraw(&mut self, _tool: &str, unvouched: &Unvouched<String>) {
+        self.approved.remove(&unvouched.destination);
     }
 
     fn pin(&mut self, tools: &[ToolDefinition]) {
@@ -358,6 +362,7 @@ pub(crate) fn quick() -> Settings {
         listing_timeout: Duration::from_millis(100),
         grace: Duration::from_millis(100),
         observe: false,
+        guarded: std::sync::Arc::default(),
     }
 }
 
