@@ -265,7 +265,6 @@ fn a_named_pipe_in_the_place_of_a_file_blocks_nothing_and_is_named() {
         &["test", "pipe.test.yaml"],
         &["why", "--audit", "pipe.jsonl"],
         &["audit", "verify", "pipe.jsonl"],
-        &["audit", "show", "pipe.jsonl"],
         &["audit", "stats", "pipe.jsonl"],
         &["list", "--approvals", "pipe.db"],
         &["list", "--policy", "pipe.yaml"],
@@ -294,7 +293,6 @@ fn a_named_pipe_in_the_place_of_a_file_blocks_nothing_and_is_named() {
             "pipe",
         ],
         &["policy", "suggest", "--tools", "pipe"],
-        &["pin", "--lock", "pipe.json", "--", "true"],
     ];
     for arguments in commands {
         let mut child = place

@@ -123,16 +123,16 @@ pub(super) fn globs(
 pub(super) fn condition(kind: Kind, action: Verdict, globs: &[ToolGlob]) -> Cond {
     let argument = kind.argument().unwrap_or_default();
     let fits = |glob: &ToolGlob| {
-        let regex = match kind {
-            Kind::Resources => uri_regex(&glob.pattern, action != Verdict::Allow),
-            _ => regex(&glob.pattern),
+        let (case, pattern) = match glob.pattern.strip_prefix("(?i)") {
+            Some(pattern) => ("(?i)", pattern),
+            None => ("", glob.pattern.as_str()),
         };
-        test(
-            argument,
-            format!("^(?:{regex})$"),
-            glob.pattern.clone(),
-            glob.at,
-        )
+        let regex = match kind {
+            Kind::Resources => uri_regex(pattern, action != Verdict::Allow),
+            _ => regex(pattern),
+        };
+        let regex = format!("{case}^(?:{regex})$");
+        test(argument, regex, glob.pattern.clone(), glob.at)
     };
     match globs {
         [one] => fits(one),

@@ -7,6 +7,9 @@ use std::fmt::Write as _;
 #[derive(Debug, Default)]
 pub(super) struct Approvals {
     keys: HashSet<Box<str>>,
+    /// Those that were for one call. A server that says where it sent something does not taint
+    /// that: the human is asked again.
+    once: HashSet<Box<str>>,
 }
 
 impl Approvals {
@@ -23,11 +26,29 @@ impl Approvals {
         self.keys.insert(key.into_boxed_str())
     }
 
-    /// Forgets an approval.
+    /// Ends an approval that was for one call.
     pub fn remove(&mut self, server: Option<&str>, tool: &str, param: &str, destination: &str) {
         let mut key = String::new();
         write_key(server, tool, param, destination, &mut key);
-        self.keys.remove(key.as_str());
+        if let Some(key) = self.keys.take(key.as_str()) {
+            self.once.insert(key);
+        }
+    }
+
+    /// Whether a human approved exactly this for one call.
+    pub fn held_once(
+        &self,
+        server: Option<&str>,
+        tool: &str,
+        param: &str,
+        destination: &str,
+        buffer: &mut String,
+    ) -> bool {
+        if self.once.is_empty() {
+            return false;
+        }
+        write_key(server, tool, param, destination, buffer);
+        self.once.contains(buffer.as_str())
     }
 
     /// Whether a human approved exactly this.

@@ -304,7 +304,7 @@ mod tests {
         let long = format!(r#"{{"cmd":"ls {}; rm -rf /"}}"#, " ".repeat(2000));
         let words = ask(&long, Approvable::ThisCall).unwrap();
         assert!(
-            !words.whole && words.text.contains("and 1856 more characters"),
+            !words.whole && words.text.contains("and 1855 more characters"),
             "{}",
             words.text
         );

@@ -263,6 +263,9 @@ impl<J: Judge + 'static> Mediator<J> {
             }
             // The human answered what another policy asked: that lifts nothing here.
             let outdated = self.judge.borrow().generation() != generation;
+            if outdated {
+                vouched.clear();
+            }
             match &asked.approvable {
                 _ if outdated => attempt = Attempt::AfterApproval,
                 // The store has it, and is asked.
