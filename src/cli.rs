@@ -461,6 +461,11 @@ forwarded; it waits here under an id. Once approved, the agent makes exactly the
 again, and it goes through, once."
 )]
 pub struct ListArgs {
+    /// Only this one, whole
+    pub id: Option<String>,
+    /// Write its arguments into a file, which must not exist
+    #[arg(long, value_name = "FILE", requires = "id")]
+    pub save: Option<PathBuf>,
     /// Only those that stand like this
     #[arg(long, value_name = "STATUS", value_enum)]
     pub status: Option<Standing>,
@@ -494,9 +499,12 @@ pub struct ApproveArgs {
     /// The id, as `list` shows it
     pub id: String,
     /// Let the same call through as often as it comes, until its conversation ends, for a
-    /// day at most
+    /// day at most; of a destination: let the tool send there whatever it likes
     #[arg(long)]
     pub for_conversation: bool,
+    /// What is too long to be shown was saved with `list ID --save FILE` and read there
+    #[arg(long, value_name = "FILE")]
+    pub saved: Option<PathBuf>,
     #[command(flatten)]
     pub store: StoreArgs,
 }

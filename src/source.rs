@@ -35,7 +35,7 @@ pub struct Compiled {
 pub fn read_policy(path: &Path) -> Result<String, Failure> {
     let mut start = [0; MAGIC.len()];
     let is_plan = path != Path::new("-")
-        && std::fs::File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok())
+        && private::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok())
         && start == MAGIC;
     if is_plan {
         return Err(Failure::Message(format!(

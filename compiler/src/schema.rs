@@ -50,7 +50,7 @@ pub fn schema() -> Value {
                 "anyOf": CONTRACT_KEYS.iter().map(|key| json!({ "required": [key] })).collect::<Vec<_>>(),
             },
             "rule": closed(RULE_KEYS, |key| rule_key(key, false), &["tool", "action"]),
-            "nativeRule": closed(NATIVE_RULE_KEYS, |key| rule_key(key, true), &["tool", "action"]),
+            "nativeRule": about_one(closed(NATIVE_RULE_KEYS, |key| rule_key(key, true), &["action"])),
             "tests": at_least_one(closed(TESTS, test_key, &[])),
             "nativeTests": at_least_one(closed(NATIVE_TESTS, test_key, &[])),
             "server": {
@@ -103,6 +103,15 @@ fn closed(keys: &[&str], of: impl Fn(&str) -> Option<Value>, required: &[&str]) 
     });
     if let (Some(object), false) = (schema.as_object_mut(), required.is_empty()) {
         object.insert("required".to_owned(), json!(required));
+    }
+    schema
+}
+
+/// A rule is about tools, or about resources or prompts.
+fn about_one(mut schema: Value) -> Value {
+    let keys = ["tool", "resource", "prompt"].map(|key| json!({ "required": [key] }));
+    if let Some(object) = schema.as_object_mut() {
+        object.insert("oneOf".to_owned(), json!(keys));
     }
     schema
 }
@@ -231,6 +240,22 @@ fn default_key(key: &str) -> Option<Value> {
             "For other tools; `allow` if the key is left out.",
             "verdict",
         ),
+        "resources" => refers(
+            "For reading resources, where no rule decides; `allow` if the key is left out.",
+            "verdict",
+        ),
+        "prompts" => refers(
+            "For getting prompts, where no rule decides; `allow` if the key is left out.",
+            "verdict",
+        ),
+        "sampling" => refers(
+            "For what servers ask of the client's model, and of its human; `allow` if the key is left out.",
+            "verdict",
+        ),
+        "elicitation" => refers(
+            "For what servers ask of the client's human; as `sampling` if the key is left out.",
+            "verdict",
+        ),
         "onEffect" => says(
             "By effect: verdicts for calls before anything untrusted was read; `ask` for run, grant, pay and destroy if left out, else `allow`.",
             by_effect(),
@@ -339,6 +364,10 @@ fn contract_key(key: &str) -> Option<Value> {
             "Follow symbolic links on this machine before paths are compared.",
             json!({ "type": "boolean" }),
         ),
+        "base" => says(
+            "The folder that the tool's relative paths start in.",
+            json!({ "type": "string", "pattern": "^/" }),
+        ),
         "outputs" => says(
             "How far the tool's results can be trusted.",
             json!({ "anyOf": [label, closed(OUTPUT_KEYS, output_key, &[])] }),
@@ -415,6 +444,14 @@ fn rule_key(key: &str, native: bool) -> Option<Value> {
                 "type": "object",
                 "additionalProperties": { "$ref": format!("#/definitions/{tests}") },
             }),
+        ),
+        "resource" if native => says(
+            "In place of `tool`: which resources, a glob over URIs, or a list of globs.",
+            json!({ "anyOf": [glob, { "type": "array", "minItems": 1, "items": glob }] }),
+        ),
+        "prompt" if native => says(
+            "In place of `tool`: which prompts, a glob over `<server>__<prompt>`, or a list of globs.",
+            json!({ "anyOf": [glob, { "type": "array", "minItems": 1, "items": glob }] }),
         ),
         "when" => says(
             "A condition, e.g. `args.amount > 1000 and not domain(args.to) == \"corp.com\"`.",

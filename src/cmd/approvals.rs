@@ -6,15 +6,20 @@ use crate::cli::{ApproveArgs, DenyArgs, ListArgs, PolicySource, Standing, StoreA
 use crate::output::{Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::escape;
-use bouncer_store::approvals::{Choice, Lifetimes, Record, Status, Store};
+use bouncer_engine::gate::First;
+use bouncer_store::approvals::{Choice, DecideError, Lifetimes, Record, Status, Store};
+use bouncer_system::private;
 use std::collections::HashSet;
 use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How often `watch` looks for new calls.
 const GLANCE: Duration = Duration::from_millis(300);
 /// Calls that `watch` looks at in one go.
 const MANY: usize = 1000;
+/// Characters of arguments that are shown on a terminal; nobody reads more there.
+const SHOWN: usize = 4000;
 
 /// Opens the store that the arguments name.
 fn open(args: &StoreArgs) -> Result<Store, Failure> {
@@ -55,7 +60,13 @@ pub fn list(args: &ListArgs) -> Outcome {
         Standing::Expired => Status::Expired,
     });
     let store = open(&args.store)?;
-    let records = store.list(status, args.limit).map_err(|e| failed(&e))?;
+    let records = match &args.id {
+        Some(id) => vec![one(&store, id)?],
+        None => store.list(status, args.limit).map_err(|e| failed(&e))?,
+    };
+    if let (Some(path), Some(record)) = (&args.save, records.first()) {
+        save(path, record).map_err(|error| Failure::file("write", path, &error))?;
+    }
     let mut stdout = anstream::stdout().lock();
     for record in &records {
         if args.json {
@@ -71,8 +82,47 @@ pub fn list(args: &ListArgs) -> Outcome {
     Ok(0)
 }
 
+fn one(store: &Store, id: &str) -> Result<Record, Failure> {
+    let record = store.get(id).map_err(|e| failed(&e))?;
+    record.ok_or_else(|| failed(&DecideError::Unknown(id.to_owned())))
+}
+
+/// Writes the arguments where only their reader sees them.
+fn save(path: &Path, record: &Record) -> std::io::Result<()> {
+    let taken = std::io::ErrorKind::AlreadyExists;
+    if path.symlink_metadata().is_ok() {
+        return Err(taken.into());
+    }
+    private::private_file(path)?.write_all(record.arguments.as_bytes())
+}
+
+/// Whether more is to be read than is shown on a terminal.
+fn is_long(record: &Record) -> bool {
+    record.arguments.chars().nth(SHOWN).is_some()
+}
+
 /// Runs `approve`.
 pub fn approve(args: &ApproveArgs) -> Outcome {
+    let record = one(&open(&args.store)?, &args.id)?;
+    let id = escape(&record.id);
+    match &args.saved {
+        // Nobody says yes to what they cannot have seen.
+        None if is_long(&record) && record.status == Status::Pending => {
+            return Err(Failure::Message(format!(
+                "{id} is too long to be shown here: write it into a file with `bouncer list {id} --save FILE`, read that, and say `bouncer approve {id} --saved FILE`"
+            )));
+        }
+        None => {}
+        Some(path) => {
+            let saved = source::read_text(path)?;
+            if saved != record.arguments {
+                return Err(Failure::Message(format!(
+                    "`{}` does not hold the arguments of {id}",
+                    path.display()
+                )));
+            }
+        }
+    }
     let choice = match args.for_conversation {
         true => Choice::ApproveForConversation,
         false => Choice::Approve,
@@ -117,10 +167,19 @@ pub fn watch(args: &WatchArgs) -> Outcome {
             }
             writeln!(stdout)?;
             show(&mut stdout, record)?;
+            if is_long(record) {
+                let id = escape(&record.id);
+                writeln!(
+                    stdout,
+                    "too long to be approved here: `bouncer approve {id} --saved FILE` does, once it is read; `bouncer deny {id}` says no"
+                )?;
+                continue;
+            }
+            let (yes, wide) = choices(record);
             let choice = loop {
                 write!(
                     stdout,
-                    "approve? [y]es, for the [c]onversation, [n]o, [l]ater: "
+                    "[y]es, {yes}; for the [c]onversation, {wide}; [n]o; [l]ater: "
                 )?;
                 stdout.flush()?;
                 let mut answer = String::new();
@@ -177,11 +236,34 @@ fn show(out: &mut impl Write, record: &Record) -> std::io::Result<()> {
             escape(destination)
         )?;
     }
-    writeln!(out, "    arguments    {}", escape(&record.arguments))?;
+    let arguments = escape(&record.arguments.chars().take(SHOWN).collect::<String>());
+    writeln!(out, "    arguments    {arguments}")?;
+    if is_long(record) {
+        let (left, id) = (record.arguments.chars().count() - SHOWN, escape(&record.id));
+        writeln!(
+            out,
+            "                 … and {left} more characters: `bouncer list {id} --save FILE` writes all of it"
+        )?;
+    }
+    if record.around.redacted {
+        writeln!(out, "                 (secrets are not shown)")?;
+    }
     writeln!(out, "    why          {}", escape(&record.reason))?;
     if let Some(grounds) = record.grounds.as_ref().filter(|g| g.seen.is_some()) {
         writeln!(out, "    first seen   {}", why::seen(grounds))?;
     }
+    for (what, first) in [
+        ("untrusted text", &record.around.read.untrusted),
+        ("private text", &record.around.read.private),
+    ] {
+        if let Some(first) = first {
+            writeln!(out, "    read before  {what}, {}", read(first))?;
+        }
+    }
+    if let Some(client) = &record.around.client {
+        writeln!(out, "    client       {}", escape(client))?;
+    }
+    writeln!(out, "    conversation {}", escape(&record.conversation))?;
     if let Some(at) = &record.at {
         writeln!(out, "    policy       {}", escape(at))?;
     }
@@ -205,18 +287,40 @@ fn show(out: &mut impl Write, record: &Record) -> std::io::Result<()> {
     }
 }
 
+/// Where something was read first.
+fn read(first: &First) -> String {
+    let server = first
+        .server
+        .as_deref()
+        .map(|name| format!("{}: ", escape(name)));
+    let server = server.unwrap_or_default();
+    format!(
+        "first in {server}{} (result {})",
+        escape(&first.tool),
+        first.call
+    )
+}
+
+/// What a yes is good for: once, and for the conversation.
+const fn choices(record: &Record) -> (&'static str, &'static str) {
+    let wide = match record.destination {
+        Some(_) => {
+            "whatever this tool sends to this destination, as often as the conversation does"
+        }
+        None => "exactly this call, as often as the conversation makes it",
+    };
+    ("exactly this call, once", wide)
+}
+
 fn holds(record: &Record) -> String {
     if record.lasting {
         return format!(
-            "approved: exactly this call, as often as the conversation makes it; `bouncer deny {}` takes that back",
+            "approved: {}; `bouncer deny {}` takes that back",
+            choices(record).1,
             escape(&record.id)
         );
     }
-    let what = if record.destination.is_some() {
-        "this destination, for this tool and parameter, until the client ends"
-    } else {
-        "exactly this call, once"
-    };
+    let what = choices(record).0;
     format!(
         "approved: {what}; the agent has to make the call again {}",
         ahead(record.expires_ms).replacen("in ", "within ", 1)

@@ -68,7 +68,8 @@ fn plan_of(args: &BenchArgs) -> Result<Plan, Failure> {
     if let [path] = args.inputs.as_slice()
         && path != Path::new("-")
     {
-        let bytes = std::fs::read(path).map_err(|error| Failure::file("read", path, &error))?;
+        let bytes = bouncer_system::private::read(path)
+            .map_err(|error| Failure::file("read", path, &error))?;
         if bytes.starts_with(&MAGIC) {
             return Plan::load(bytes).map_err(|error| Failure::file("load", path, &error));
         }

@@ -4,9 +4,11 @@ use crate::cli::CheckArgs;
 use crate::output::{ASK, DENY, Failure, Outcome};
 use crate::source;
 use bouncer_compiler::diagnostic::visible;
-use bouncer_engine::gate::{Attempt, Call, Decision, Gate};
+use bouncer_engine::gate::{Attempt, Call, Decision, Gate, request_arguments};
 use bouncer_engine::tools::{Lock, ToolDefinition};
 use bouncer_plan::Verdict;
+use bouncer_plan::requests::is_request;
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
@@ -26,6 +28,7 @@ pub fn run(args: &CheckArgs) -> Outcome {
         let text = serde_json::Value::String(text.clone());
         gate.record_untrusted(&mut conversation, None, "--untrusted", &text);
     }
+    let arguments = judged(server.as_deref(), &args.tool, &arguments).map_err(Failure::Message)?;
     let call = Call::hypothetical(server.as_deref(), &args.tool, Some(&arguments));
     for _ in 0..args.after {
         gate.decide(&mut conversation, &call, Attempt::First, 0);
@@ -39,12 +42,25 @@ pub fn run(args: &CheckArgs) -> Outcome {
     })
 }
 
+/// What is judged of a call, or of a request that is none, such as `resources/read`: of that,
+/// what it is about in every way that it may be read.
+pub fn judged<'a>(
+    server: Option<&str>,
+    tool: &str,
+    arguments: &'a [u8],
+) -> Result<Cow<'a, [u8]>, String> {
+    if !is_request(tool) {
+        return Ok(Cow::Borrowed(arguments));
+    }
+    let read = request_arguments(server, tool, arguments);
+    read.map(Cow::Owned).map_err(|why| format!("{tool}: {why}"))
+}
+
 /// The arguments' text; `@FILE` names a file that holds it.
 pub fn arguments(written: &str) -> Result<Vec<u8>, Failure> {
     match written.strip_prefix('@') {
-        Some(file) => {
-            std::fs::read(file).map_err(|error| Failure::file("read", Path::new(file), &error))
-        }
+        Some(file) => bouncer_system::private::read(Path::new(file))
+            .map_err(|error| Failure::file("read", Path::new(file), &error)),
         None => Ok(written.as_bytes().to_vec()),
     }
 }

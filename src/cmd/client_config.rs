@@ -76,7 +76,7 @@ impl Upstream {
                 }))
             }
             Self::Entry { config, name } => {
-                let text = std::fs::read_to_string(config)
+                let text = bouncer_system::private::read_to_string(config)
                     .map_err(|error| EndpointError::File(config.clone(), error))?;
                 entry(config, &text, name, config.parent()).map_err(|why| why.at(config.display()))
             }

@@ -129,6 +129,7 @@ fn unknown_keys(policy: &Policy, lock: &Lock) -> Vec<String> {
         .iter()
         .flat_map(|set| &set.rules)
         .flat_map(|rule| &rule.tools)
+        .filter(|tool| !tool.is_request())
     {
         if !names.iter().any(|(_, full)| tool.matches(full)) {
             unknown.push(tool.pattern.clone());

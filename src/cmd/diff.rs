@@ -58,7 +58,8 @@ pub fn run(args: &DiffArgs) -> Outcome {
 
 fn load(args: &DiffArgs, path: &Path) -> Result<Loaded, Failure> {
     if path != Path::new("-") && is_plan(path) {
-        let bytes = std::fs::read(path).map_err(|error| Failure::file("read", path, &error))?;
+        let bytes = bouncer_system::private::read(path)
+            .map_err(|error| Failure::file("read", path, &error))?;
         let plan = Plan::load(bytes).map_err(|error| Failure::file("load", path, &error))?;
         if !args.with.is_empty() {
             return Err(Failure::Message(format!(
@@ -76,7 +77,7 @@ fn load(args: &DiffArgs, path: &Path) -> Result<Loaded, Failure> {
 fn is_plan(path: &Path) -> bool {
     use std::io::Read as _;
     let mut start = [0; MAGIC.len()];
-    std::fs::File::open(path)
+    bouncer_system::private::open(path)
         .and_then(|mut file| file.read_exact(&mut start))
         .is_ok_and(|()| start == MAGIC)
 }

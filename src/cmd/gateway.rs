@@ -13,12 +13,13 @@ use bouncer_engine::tools::Lock;
 use bouncer_plan::Plan;
 use bouncer_plan::format::ServerEntry;
 use bouncer_proxy::{
-    Changes, Endpoint, Gateway, HttpGateway, HttpServer, Limits, Listen, Metrics, NewConversation,
-    ServerCommand, Settings, Timeouts, TlsFiles, Tokens, conversation_id,
+    Changes, Endpoint, Gateway, Guarded, HttpGateway, HttpServer, Limits, Listen, Metrics,
+    NewConversation, ServerCommand, Settings, Timeouts, TlsFiles, Tokens, conversation_id,
 };
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Variables that name the policy, the first that is set.
@@ -54,6 +55,16 @@ pub fn command(args: GatewayArgs) -> Outcome {
         observes: guard.observe,
     };
     let page = page::bind(&args.page, shown)?;
+    let listen = listen(&args.listen)?;
+    let link = page.as_ref().and_then(page::Ready::link);
+    let mut guarded = Guarded::new(approvals.as_deref()).and_file(link);
+    let addresses = [
+        page.as_ref().map(page::Ready::address),
+        listen.as_ref().map(|listen| listen.address),
+    ];
+    for address in addresses.into_iter().flatten() {
+        guarded = guarded.and_address(address);
+    }
     let common = Common {
         plan,
         limit: guard.provenance_limit,
@@ -68,6 +79,7 @@ pub fn command(args: GatewayArgs) -> Outcome {
         page,
         settings: Settings {
             observe: guard.observe,
+            guarded: Arc::new(guarded),
             ..Settings::default()
         },
         timeouts: Timeouts {
@@ -75,7 +87,7 @@ pub fn command(args: GatewayArgs) -> Outcome {
             ..Timeouts::default()
         },
     };
-    match listen(&args.listen)? {
+    match listen {
         Some(listen) => over_http(listen, common),
         None => over_stdio(common),
     }

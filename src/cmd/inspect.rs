@@ -17,7 +17,8 @@ pub fn run(args: &InspectArgs) -> Outcome {
         return super::inspect_tools::run(lock, args.json);
     }
     let path = args.plan.clone().unwrap_or_default();
-    let bytes = std::fs::read(&path).map_err(|error| Failure::file("read", &path, &error))?;
+    let bytes = bouncer_system::private::read(&path)
+        .map_err(|error| Failure::file("read", &path, &error))?;
     let plan = Plan::load(bytes).map_err(|error| Failure::file("load", &path, &error))?;
     let report = report(&plan);
     let mut stdout = std::io::stdout().lock();

@@ -14,7 +14,7 @@ use bouncer_proxy::{GatewayStatus, Metrics, Page};
 use bouncer_store::approvals::Store;
 use std::io::{self, IsTerminal};
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A page whose address is taken, and what it will be about.
 pub(super) struct Ready {
@@ -74,6 +74,16 @@ pub(super) fn bind(args: &PageArgs, shown: Shown<'_>) -> Result<Option<Ready>, F
 }
 
 impl Ready {
+    /// Where it is handed out.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.page.address()
+    }
+
+    /// The file that its link is written to.
+    pub(super) fn link(&self) -> Option<&Path> {
+        self.link.as_deref()
+    }
+
     /// Where the gateway shows what it does.
     pub(super) const fn status(&self) -> &GatewayStatus {
         &self.subject.status

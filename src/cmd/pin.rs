@@ -246,8 +246,8 @@ fn describe(out: &mut String, change: Change, tool: &LockedTool, older: &Lock) {
 }
 
 fn read_lock(path: &Path) -> Result<Lock, PinError> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| PinError::Read(path.to_owned(), error))?;
+    let text = bouncer_system::private::read_to_string(path)
+        .map_err(|error| PinError::Read(path.to_owned(), error))?;
     Lock::parse(&text).map_err(|error| PinError::Lock(path.to_owned(), error.to_string()))
 }
 

@@ -1,5 +1,6 @@
 //! Plays a conversation, line by line, against a plan.
 
+use super::check::judged as judged_of;
 use super::trace::{self, Line, TraceError};
 use bouncer_engine::gate::{Attempt, Call, Conversation, Decision, Gate};
 use bouncer_engine::tools::ToolDefinition;
@@ -107,8 +108,9 @@ impl<'p> Player<'p> {
                 let arguments = arguments_raw
                     .as_deref()
                     .or(raw.as_ref().map(|raw| raw.get()));
-                let call =
-                    Call::hypothetical(server.as_deref(), &tool, arguments.map(str::as_bytes));
+                let read = arguments.map(|raw| judged_of(server.as_deref(), &tool, raw.as_bytes()));
+                let arguments = read.transpose().map_err(TraceError::Unjudged)?;
+                let call = Call::hypothetical(server.as_deref(), &tool, arguments.as_deref());
                 let now = at_ms.unwrap_or(0);
                 let conversation = &mut self.conversation;
                 let decision = self.gate.decide(conversation, &call, Attempt::First, now);

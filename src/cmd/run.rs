@@ -10,7 +10,9 @@ use bouncer_compiler::diagnostic::escape;
 use bouncer_engine::gate::{Gate, SharedTally};
 use bouncer_engine::tools::Lock;
 use bouncer_plan::Plan;
-use bouncer_proxy::{Approvals, Changes, Endpoint, Metrics, Proxy, Settings, conversation_id};
+use bouncer_proxy::{
+    Approvals, Changes, Endpoint, Guarded, Metrics, Proxy, Settings, conversation_id,
+};
 use bouncer_store::SharedBudgets;
 use bouncer_store::approvals::Store;
 use std::path::{Path, PathBuf};
@@ -76,11 +78,12 @@ pub fn command(args: RunArgs) -> Outcome {
         lock,
         audit,
         kept,
-        approvals,
         settings: Settings {
             observe: guard.observe,
+            guarded: Arc::new(Guarded::new(approvals.as_deref())),
             ..Settings::default()
         },
+        approvals,
         changes,
         metrics,
     })

@@ -279,8 +279,9 @@ fn write(known: &Sources<'_>, packs: &Policy, whole: &BTreeSet<String>) -> Resul
     out.push_str(
         "\n# What no rule speaks of: tools that call themselves destructive are asked about, each call. A rule such\n\
          # as `{ tool: \"files__write_file\", action: allow }` lets one pass that is bounded above. `onUnknown: ask` is\n\
-         # stricter, and tells you about every new tool.\n\
-         defaults: { onDestructiveHint: ask, onUnknown: allow }\n",
+         # stricter, and tells you about every new tool. Reading resources, getting prompts and what servers ask of\n\
+         # the model are no tools: `ask` or `deny` for these, or rules such as `{ resource: \"file:///etc/*\", action: deny }`.\n\
+         defaults: { onDestructiveHint: ask, onUnknown: allow, resources: allow, prompts: allow, sampling: allow }\n",
     );
     Ok(out)
 }

@@ -100,6 +100,8 @@ pub enum TraceError {
     NoVerdict(String),
     /// It expects what is no stage.
     NoStage(String),
+    /// It asks for something in a way that is not forwarded.
+    Unjudged(String),
 }
 
 impl fmt::Display for TraceError {
@@ -110,6 +112,7 @@ impl fmt::Display for TraceError {
                 f.write_str("`arguments` and `arguments_raw` exclude each other")
             }
             Self::Tool(error) => error.fmt(f),
+            Self::Unjudged(why) => f.write_str(why),
             Self::NoVerdict(found) => {
                 write!(f, "`expect` is `{found}`; it can be allow, ask or deny")
             }
@@ -203,7 +206,9 @@ impl Line {
                 tool,
                 param,
                 destination,
-            } => conversation.approve(server.as_deref(), &tool, &param, &destination),
+            } => {
+                conversation.approve(server.as_deref(), &tool, &param, &destination);
+            }
         }
         Ok(None)
     }

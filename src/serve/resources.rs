@@ -60,7 +60,7 @@ impl Server {
         let mut recent: VecDeque<Value> = VecDeque::new();
         let mut total = 0_u64;
         let mut complete = true;
-        let file = path.as_ref().map(std::fs::File::open);
+        let file = path.as_deref().map(bouncer_system::private::open);
         let mut file = match file {
             None => None,
             Some(Ok(file)) => Some(file),

@@ -2,6 +2,7 @@
 
 use super::{Server, Wrong};
 use crate::cli::PolicySource;
+use crate::cmd::check::judged;
 use crate::source;
 use bouncer_compiler::diagnostic;
 use bouncer_compiler::{Input, Options, packs};
@@ -214,7 +215,9 @@ impl Server {
             gate.record_untrusted(&mut conversation, None, "untrusted_context", &text);
         }
         let raw = args.args.as_deref().map(|raw| raw.get().as_bytes());
-        let call = Call::hypothetical(args.server.as_deref(), &args.tool, raw);
+        let judged = raw.map(|raw| judged(args.server.as_deref(), &args.tool, raw));
+        let judged = judged.transpose()?;
+        let call = Call::hypothetical(args.server.as_deref(), &args.tool, judged.as_deref());
         let decision = gate.decide(&mut conversation, &call, Attempt::First, 0);
         let record = decision.record();
         let mut verdict = record.summary();

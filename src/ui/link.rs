@@ -1,7 +1,7 @@
 //! Where the link to the page is left for its human: it is a secret, and standard error
 //! often ends in a log.
 
-use bouncer_system::private::private_directory;
+use bouncer_system::private::{private_directory, read_to_string};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -41,7 +41,7 @@ impl Link {
                 // Only what another page left, not what was named by mistake.
                 let old = there.is_symlink()
                     || (there.is_file()
-                        && fs::read_to_string(&path).is_ok_and(|text| {
+                        && read_to_string(&path).is_ok_and(|text| {
                             text.starts_with("http://") && text.lines().count() == 1
                         }));
                 if !old {
@@ -72,7 +72,7 @@ impl Link {
 impl Drop for Link {
     fn drop(&mut self) {
         // Unless another gateway has left its own there.
-        let own = fs::read_to_string(&self.path).is_ok_and(|text| text == self.text);
+        let own = read_to_string(&self.path).is_ok_and(|text| text == self.text);
         if own {
             let _ = fs::remove_file(&self.path);
         }

@@ -11,7 +11,6 @@ use bouncer_proxy::PageResponse;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -152,7 +151,7 @@ impl Log {
             if before.is_some_and(|before| number > before.file) {
                 continue;
             }
-            let file = File::open(&path)?;
+            let file = bouncer_system::private::open(&path)?;
             let length = file.metadata()?.len();
             let end = match before {
                 Some(before) if before.file == number => before.offset.min(length),

@@ -22,6 +22,8 @@ mod corpus;
 mod dispatch;
 mod engine;
 mod equivalence;
+#[cfg(unix)]
+mod links;
 mod recorded;
 mod vectors;
 mod verify_brute;

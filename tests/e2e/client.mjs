@@ -16,6 +16,7 @@ import { isDeepStrictEqual } from "node:util";
 import {
   NO,
   Run as SharedRun,
+  WIDE,
   YES,
   isDenied,
   main,
@@ -221,21 +222,23 @@ async function sink_gate(run) {
     const names = ["carol@elsewhere.example", '"to"', "send_email"].every((word) => asked.includes(word));
     run.check("it names destination, parameter and tool", names, asked);
     result = await send(["carol@elsewhere.example"], { body: "again" });
-    run.check("it is remembered", passed(result) && peer.questions.length === 1, peer.questions);
+    run.check("another body is another question", passed(result) && peer.questions.length === 2, peer.questions);
+    result = await send(["carol@elsewhere.example"], { body: "and again" });
+    run.check("whatever is sent there was approved", passed(result) && peer.questions.length === 2, peer.questions);
     result = await send(["alice@corp.example"], { cc: ["carol@elsewhere.example"] });
-    run.check("another parameter is another question", passed(result) && peer.questions.length === 2, peer.questions);
+    run.check("another parameter is another question", passed(result) && peer.questions.length === 3, peer.questions);
     result = await send(["dora@elsewhere.example", "emil@elsewhere.example"]);
     run.check("several destinations are forwarded when all are approved", passed(result), result);
-    const both = peer.questions.slice(2).map((question) => question.message);
+    const both = peer.questions.slice(3).map((question) => question.message);
     const each = both.length === 2 && both[0].includes("dora@") && both[1].includes("emil@");
     run.check("each was asked for", each, both);
     run.equal("one by one", peer.mostOpen, 1);
     result = await send(["audit@evil.example"]);
     run.check("a tainted one is denied", isDenied(result, "sink_gate"), result);
-    run.equal("and not asked for", peer.questions.length, 4);
+    run.equal("and not asked for", peer.questions.length, 5);
     run.equal("its log line says denied", [last().verdict, last().outcome], ["deny", "blocked"]);
   };
-  await run.connect(command, approving, { answers: [YES, YES, YES, YES] });
+  await run.connect(command, approving, { answers: [YES, WIDE, YES, YES, YES] });
 
   const before = sent();
   const refusals = [NO, { action: "cancel" }, { action: "accept", content: { approve: false } }, YES, NO];

@@ -284,6 +284,7 @@ def processes(marker):
 
 
 YES, NO = ("accept", {"approve": True}), ("decline", None)
+WIDE = ("accept", {"approve": True, "conversation": True})
 
 
 async def filesystem(run):
@@ -372,7 +373,7 @@ async def sink_gate(run):
         run.equal("and the log says ask", (last["verdict"], last["outcome"]), ("ask", "filed"))
         run.equal("nothing of that was sent", (len(sent()), before), (2, 2))
 
-    async with run.connect(command, answers=[YES] * 4) as peer:
+    async with run.connect(command, answers=[YES, WIDE, YES, YES, YES]) as peer:
         await peer.call("read_inbox")
         result = await peer.call("send_email", to=["carol@elsewhere.example"])
         run.check("an approved destination is forwarded", passed(result), result)
@@ -381,17 +382,19 @@ async def sink_gate(run):
         run.check("it names destination, parameter and tool", all(
             word in asked for word in ("carol@elsewhere.example", '"to"', "send_email")), asked)
         result = await peer.call("send_email", to=["carol@elsewhere.example"], body="again")
-        run.check("it is remembered", passed(result) and len(peer.questions) == 1, peer.questions)
+        run.check("another body is another question", passed(result) and len(peer.questions) == 2, peer.questions)
+        result = await peer.call("send_email", to=["carol@elsewhere.example"], body="and again")
+        run.check("whatever is sent there was approved", passed(result) and len(peer.questions) == 2, peer.questions)
         result = await peer.call("send_email", to=["alice@corp.example"], cc=["carol@elsewhere.example"])
-        run.check("another parameter is another question", passed(result) and len(peer.questions) == 2, peer.questions)
+        run.check("another parameter is another question", passed(result) and len(peer.questions) == 3, peer.questions)
         result = await peer.call("send_email", to=["dora@elsewhere.example", "emil@elsewhere.example"])
         run.check("several destinations are forwarded when all are approved", passed(result), result)
-        asked = [question["message"] for question in peer.questions[2:]]
+        asked = [question["message"] for question in peer.questions[3:]]
         run.check("each was asked for", len(asked) == 2 and "dora@" in asked[0] and "emil@" in asked[1], asked)
         run.equal("one by one", peer.most_open, 1)
         result = await peer.call("send_email", to=["audit@evil.example"])
         run.check("a tainted one is denied", is_denied(result, "sink_gate"), result)
-        run.equal("and not asked for", len(peer.questions), 4)
+        run.equal("and not asked for", len(peer.questions), 5)
         told = [(line["call"], line["verdict"], line["outcome"]) for line in run.log()[-2:]]
         run.check("its log line says denied", told[-1][1:] == ("deny", "blocked"), told)
 
@@ -927,8 +930,8 @@ async def gateway_newer(run):
                 run.check("the server hears who cannot be asked", False, result)
             except mcp.MCPError as error:
                 run.check("the server hears who cannot be asked", "capability" in str(error), str(error))
-    outcomes = [line["outcome"] for line in run.log()]
-    run.equal("each is one call", outcomes, ["forwarded"] * 6)
+    calls = [line for line in run.log() if "/" not in line.get("tool", "")]
+    run.equal("each is one call", [line["outcome"] for line in calls], ["forwarded"] * 6)
 
 
 async def serve(run):

@@ -13,6 +13,7 @@ export const here = path.dirname(fileURLToPath(import.meta.url));
 export const [bouncerPath, work] = process.argv.slice(2, 4).map((name) => path.resolve(name));
 
 export const YES = { action: "accept", content: { approve: true } };
+export const WIDE = { action: "accept", content: { approve: true, conversation: true } };
 export const NO = { action: "decline" };
 
 export const jsonl = (file) =>

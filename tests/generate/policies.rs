@@ -149,6 +149,9 @@ fn contract(rng: &mut Rng, lines: &mut Lines) -> Contract {
             at: lines.next(),
         }),
         resolve_symlinks: false,
+        base: rng
+            .chance(20)
+            .then(|| (*rng.pick(&["/srv", "/srv/out", "/etc"])).to_owned()),
         arg_patterns: if constrained {
             rng.several(0, 2, |rng| {
                 let written = (*rng.pick(REGEXES)).to_owned();
@@ -209,8 +212,8 @@ fn effect_defaults(rng: &mut Rng) -> EffectDefaults {
         .iter_mut()
         .chain(&mut defaults.after_untrusted)
     {
-        if rng.chance(10) {
-            *verdict = *rng.choose(&[Verdict::Allow, Verdict::Ask, Verdict::Deny]);
+        if rng.chance(20) {
+            *verdict = *rng.choose(&[Verdict::Allow, Verdict::Ask, Verdict::Deny, Verdict::Deny]);
         }
     }
     if rng.chance(20) {

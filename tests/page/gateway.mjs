@@ -101,7 +101,7 @@ export class Gateway {
   async call(tool, args) {
     const { result } = await this.ask("tools/call", { name: `srv__${tool}`, arguments: args });
     const said = result.content[0].text;
-    return { ok: !result.isError, id: /bouncer approve (req_\w+)/.exec(said)?.[1], said };
+    return { ok: !result.isError, id: /request (req_\w+)/.exec(said)?.[1], said };
   }
 
   forwarded(tool) {

@@ -326,7 +326,7 @@ export default function scenes({ Gateway, bouncer, scratch, into, browse, card, 
       await say({ method: "notifications/initialized" });
       await page.locator("tr", { hasText: "read_inbox" }).waitFor();
       const said = await say({ id: 2, method: "tools/call", params: { name: "srv__wipe", arguments: { path: "/http" } } });
-      const id = /bouncer approve (req_\w+)/.exec(said)[1];
+      const id = /request (req_\w+)/.exec(said)[1];
       await page.evaluate(() => (location.hash = "approvals"));
       await button(page, id, "conversation").click();
       await outcome(page, id).waitFor();

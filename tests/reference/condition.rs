@@ -55,6 +55,8 @@ pub struct Judge<'a> {
     pub read: &'a dyn Fn(&str) -> bool,
     /// Whether a private value stands inside a text.
     pub private: &'a dyn Fn(&str) -> bool,
+    /// The folder that relative paths start in.
+    pub base: Option<&'a str>,
     /// What the call does; `None`: nobody can tell.
     pub effects: Option<&'a [Effect]>,
     pub read_untrusted: bool,
@@ -155,7 +157,8 @@ impl Judge<'_> {
                     // A server may take it for a path in a folder of its own.
                     let mut forms = text::forms(text);
                     forms.push(text.clone());
-                    all[0].may |= prefixes.iter().any(|prefix| prefix.starts_with('/'))
+                    all[0].may |= self.base.is_none()
+                        && prefixes.iter().any(|prefix| prefix.starts_with('/'))
                         && forms
                             .iter()
                             .any(|form| shared::may_be_relative(form, &leaf.name));
@@ -280,7 +283,10 @@ impl Judge<'_> {
                 must: string && shared::is_number(*check, form),
             },
             Op::Within(prefixes) => {
-                let within = paths::within(form, prefixes);
+                let within = match self.base {
+                    Some(base) => paths::within_based(form, prefixes, base),
+                    None => paths::within(form, prefixes),
+                };
                 Outcome {
                     may: within.may,
                     must: within.must && string,

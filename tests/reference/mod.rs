@@ -80,8 +80,22 @@ fn tool_id(server: Option<&str>, tool: &str) -> ToolId {
     (server.map(str::to_owned), tool.to_owned())
 }
 
+/// Requests that are judged under their method's name, though they call no tool.
+fn is_request(name: &str) -> bool {
+    matches!(
+        name,
+        "resources/read"
+            | "resources/subscribe"
+            | "prompts/get"
+            | "completion/complete"
+            | "sampling/createMessage"
+            | "elicitation/create"
+    )
+}
+
 /// `<server>__<tool>`, or the tool's name where no server is known.
 pub fn full_name(server: Option<&str>, tool: &str) -> String {
+    let server = server.filter(|_| !is_request(tool));
     server.map_or_else(|| tool.to_owned(), |server| format!("{server}__{tool}"))
 }
 
@@ -480,6 +494,7 @@ impl Reference {
                 write_params: Vec::new(),
                 prefixes: Vec::new(),
                 resolve_symlinks: false,
+                base: None,
                 arg_patterns: Vec::new(),
                 confirm: false,
                 max_calls: derived.max_calls.map(|count| (u64::from(count), at)),
@@ -589,7 +604,10 @@ impl Reference {
             let text = leaf.text();
             !leaf.through_object
                 && leaf.value != Scalar::Null
-                && paths::within(&text, &prefixes).must
+                && match &contract.base {
+                    Some(base) => paths::within_based(&text, &prefixes, base).must,
+                    None => paths::within(&text, &prefixes).must,
+                }
                 && (!contract.resolve_symlinks
                     || prefixes
                         .iter()
@@ -633,7 +651,15 @@ impl Reference {
             .rules
             .iter()
             .enumerate()
-            .filter(|(_, rule)| rule.tools.iter().any(|glob| glob::matches(glob, &name)))
+            .filter(|(_, rule)| {
+                rule.tools.iter().any(|glob| {
+                    // No pattern is about what is no tool.
+                    match is_request(call.tool) {
+                        true => glob.pattern == name,
+                        false => glob::matches(glob, &name),
+                    }
+                })
+            })
             .collect();
 
         let mut leaves: HashMap<&Path, Vec<Leaf>> = HashMap::new();
@@ -656,7 +682,11 @@ impl Reference {
             });
         }
 
+        let found = self.contract(call.server, call.tool);
         let judge = Judge {
+            base: found
+                .as_ref()
+                .and_then(|found| found.contract.base.as_deref()),
             regexes: &self.regexes,
             leaves: &leaves,
             calls: &|window| self.calls(call, window, now_ms),
@@ -689,7 +719,12 @@ impl Reference {
                     return (rule.action, *index);
                 }
             }
-            (fallback.action, usize::MAX)
+            // What is no tool is let through where no rule speaks of it.
+            let otherwise = match is_request(call.tool) {
+                true => Verdict::Allow,
+                false => fallback.action,
+            };
+            (otherwise, usize::MAX)
         };
 
         let mut strictest: Option<(Verdict, usize)> = None;

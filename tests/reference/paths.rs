@@ -43,6 +43,29 @@ pub fn within(value: &str, prefixes: &[String]) -> Within {
     }
 }
 
+/// As [`within`] for a server whose relative paths, and the prefixes', start in a folder.
+pub fn within_based(value: &str, prefixes: &[String], base: &str) -> Within {
+    let relative = |text: &str| {
+        [false, true].iter().all(|back| {
+            let path = collapsed(text, *back);
+            path.mark.is_empty() && path.root == Root::Here
+        }) && !text.starts_with('\\')
+    };
+    let placed = |text: &str| match relative(text) {
+        true => format!("{base}/{text}"),
+        false => text.to_owned(),
+    };
+    let prefixes: Vec<String> = prefixes.iter().map(|prefix| placed(prefix)).collect();
+    let stays = within(value, &[".".to_owned()]).must;
+    Within {
+        may: within(&placed(value), &prefixes).may,
+        must: match stays {
+            true => within(&placed(value), &prefixes).must,
+            false => within(value, &prefixes).must,
+        },
+    }
+}
+
 /// Readings that a rule against a directory adds: `//x` is `/x`, a `file://` URL is its
 /// path, and what starts at `~` or climbs out of its start could be anywhere.
 fn may_lie_in(value: &str, prefix: &str) -> bool {

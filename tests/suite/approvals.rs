@@ -132,7 +132,11 @@ impl Proxy {
         let text = result["content"][0]["text"].as_str().unwrap().to_owned();
         if result["isError"] == true {
             if let Some(id) = result["_meta"]["bouncer/verdict"]["approval"].as_str() {
-                assert!(text.contains(&format!("`bouncer approve {id}`")), "{text}");
+                assert!(
+                    text.contains(&format!("tell your user that request {id} waits")),
+                    "{text}"
+                );
+                assert!(!text.contains("bouncer approve"), "{text}");
                 return Err(id.to_owned());
             }
             return Err(text);
@@ -265,11 +269,26 @@ fn a_destination_is_approved_for_one_conversation() {
     agent
         .call("send_email", &mail("new@other.example", "a"))
         .unwrap();
-    agent
+    // A yes holds for what was shown. Whatever is sent there is a choice of its own.
+    let id = agent
         .call("send_email", &mail("new@other.example", "b"))
-        .unwrap();
+        .unwrap_err();
+    let (_, stdout, _) = desk.human(&["approve", "--for-conversation", &id]);
+    assert!(
+        stdout.contains("whatever this tool sends to this destination"),
+        "{stdout}"
+    );
+    for subject in ["b", "c", "d"] {
+        agent
+            .call("send_email", &mail("new@other.example", subject))
+            .unwrap();
+    }
     agent
         .call("send_email", &mail("x@other.example", "b"))
+        .unwrap_err();
+    desk.human(&["deny", &id]);
+    agent
+        .call("send_email", &mail("new@other.example", "e"))
         .unwrap_err();
     let mut stranger = desk.proxy();
     stranger

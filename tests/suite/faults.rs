@@ -335,7 +335,7 @@ fn a_full_disk_under_the_approvals_approves_nothing_and_recovers() {
     let stderr = place.path("stderr");
     let mut agent = Agent::start(command, &stderr);
     let filed = |text: &str| -> Option<String> {
-        let id = text.split("`bouncer approve ").nth(1)?.split('`').next()?;
+        let id = text.split("request ").nth(1)?.split(' ').next()?;
         Some(id.to_owned())
     };
     let approve = |id: &str| {

@@ -220,7 +220,10 @@ fn what_one_server_said_is_known_when_another_sends() {
     );
     // Nobody has said the address yet: a human would have to vouch for it.
     let (text, failed) = agent.call("office__send_email", mail("audit@evil.example"));
-    assert!(failed && text.contains("bouncer approve"), "{text}");
+    assert!(
+        failed && text.contains("tell your user that request req_"),
+        "{text}"
+    );
     let (_, failed) = agent.call("mail__read_inbox", json!({}));
     assert!(!failed);
     // Now it stands in what the other server said.
@@ -281,8 +284,8 @@ fn a_configuration_of_border_patrol_works_unchanged() {
     assert!(failed && text.contains("DDL is forbidden"), "{text}");
     let (text, failed) = agent.call("mail__delete_message", json!({ "id": 5 }));
     assert!(failed, "{text}");
-    let id = text.split("`bouncer approve ").nth(1).unwrap();
-    let id = id.split('`').next().unwrap().to_owned();
+    let id = text.split("request ").nth(1).unwrap();
+    let id = id.split(' ').next().unwrap().to_owned();
     let (code, list, _) = place.run(&["list"]);
     assert_eq!(code, 0);
     assert!(

@@ -77,10 +77,13 @@ fn two_principals_have_two_conversations() {
         "{text}"
     );
     let (text, failed) = bob.call("mail__send_email", mail("audit@evil.example"));
-    assert!(failed && text.contains("bouncer approve"), "{text}");
+    assert!(
+        failed && text.contains("tell your user that request req_"),
+        "{text}"
+    );
     // An approval is for one conversation.
-    let id = text.split("`bouncer approve ").nth(1).unwrap();
-    let id = id.split('`').next().unwrap().to_owned();
+    let id = text.split("request ").nth(1).unwrap();
+    let id = id.split(' ').next().unwrap().to_owned();
     let (code, _, errors) = gateway
         .place
         .run(&["approve", &id, "--approvals", "approvals.db"]);

@@ -42,6 +42,8 @@ mod operations;
 mod page;
 mod policy_tests;
 mod reload;
+mod requests;
+mod rude;
 mod schema;
 mod tasks;
 mod tasks_newer;

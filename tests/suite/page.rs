@@ -123,8 +123,8 @@ impl Rig {
     fn asked(&mut self, to: &str) -> String {
         let (went, said) = self.mail(to);
         assert!(!went, "{said}");
-        let id = said.split("`bouncer approve ").nth(1).expect(&said);
-        id.split('`').next().unwrap().to_owned()
+        let id = said.split("request ").nth(1).expect(&said);
+        id.split(' ').next().unwrap().to_owned()
     }
 }
 

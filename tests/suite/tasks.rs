@@ -100,7 +100,10 @@ fn what_a_task_read_is_known_when_something_is_sent() {
     assert_ne!(one, two);
     // Nothing of it has been read yet.
     let (text, failed) = agent.call("mail__send_email", mail());
-    assert!(failed && text.contains("bouncer approve"), "{text}");
+    assert!(
+        failed && text.contains("tell your user that request req_"),
+        "{text}"
+    );
     let state = agent.request("tasks/get", &json!({"taskId": two}))["result"].clone();
     assert_eq!(
         (&state["taskId"], &state["status"]),
@@ -253,7 +256,10 @@ fn tasks_of_another_conversation_are_unknown() {
         "{text}"
     );
     let (text, failed) = bob.call("mail__send_email", mail());
-    assert!(failed && text.contains("bouncer approve"), "{text}");
+    assert!(
+        failed && text.contains("tell your user that request req_"),
+        "{text}"
+    );
     // Her conversation ends, and its tasks with it.
     assert_eq!(alice.send("DELETE", &[], b"").status, 204);
     refused(&mut second, &hers);

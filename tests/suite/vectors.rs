@@ -1,7 +1,9 @@
 //! The predecessor's approval store and this one, operation by operation.
 
 use crate::recorded::tally::{Tally, read};
-use bouncer_store::approvals::{Choice, Key, Lifetimes, Request, Store, StoreError, Subject};
+use bouncer_store::approvals::{
+    Around, Choice, Key, Lifetimes, Request, Store, StoreError, Subject,
+};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -43,10 +45,12 @@ impl Desk {
             server: None,
             tool: operation["tool"].as_str().unwrap_or_default(),
             arguments: Some(arguments.as_bytes()),
+            shown: &arguments,
             subject: Subject::Call,
             reason: "",
             at: None,
             grounds: None,
+            around: &Around::default(),
         };
         let index = operation["i"].as_u64().unwrap_or_default() as usize;
         let asked = self.asked.get(index);

@@ -146,6 +146,8 @@ codes! {
     UNKNOWN_PACK = "B0504";
     /// One server in two files.
     SERVER_TWICE = "B0505";
+    /// A policy denies all other tools, and says nothing of what is no tool.
+    ONLY_TOOLS = "B0506" warning;
 
     /// A server that is neither a command nor a URL, or both.
     SERVER_KIND = "B0601";

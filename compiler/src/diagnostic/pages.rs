@@ -482,6 +482,16 @@ pub(super) const PAGES: &[Page] = &[
         ],
     ),
     page(
+        Code::ONLY_TOOLS,
+        "only tools are denied",
+        [
+            "The policy denies every tool that it does not name, and says nothing of resources, prompts, and what servers ask of the client's model or human.",
+            "Patterns of tools and `onUnknown` speak of tools alone, so all else goes through: a resource can hold what no tool may read.",
+            "version: 1\nrules:\n  - {tool: fs__read_file, action: allow}\n  - {tool: \"*\", action: deny}\n",
+            "Write `defaults: {resources: deny, prompts: deny, sampling: deny}`, or `allow` or `ask` where that is meant. Rules may name single ones: `{resource: \"postgres://*/users/*\", action: deny}`.",
+        ],
+    ),
+    page(
         Code::SERVER_KIND,
         "a server needs a command or a URL",
         [

@@ -104,6 +104,7 @@ fn write_contract(
         rates: since(&writer.rates, first_rate),
         output_label: label,
         outputs: since(&writer.output_labels, first_label),
+        base: writer.text(contract.base.as_deref().unwrap_or_default()),
         dispatch_tool: writer.text(dispatch.map_or("", |dispatch| &dispatch.tool)),
         dispatch_arguments: writer.text(dispatch.map_or("", |dispatch| &dispatch.arguments)),
         dispatch_at: pos(dispatch.map(|dispatch| dispatch.at)),

@@ -38,6 +38,8 @@ pub struct Contract {
     pub prefixes: Vec<PathPrefix>,
     /// Resolve symbolic links before comparing paths.
     pub resolve_symlinks: bool,
+    /// The folder that relative paths start in.
+    pub base: Option<String>,
     /// Whole-value patterns on arguments.
     pub arg_patterns: Vec<ArgPattern>,
     /// A human decides on every call.

@@ -53,6 +53,8 @@ pub struct Policy {
     /// The ordered rules; `None` when the policy has no `rules` and no `defaults`
     /// section, and so no opinion at that stage.
     pub rules: Option<RuleSet>,
+    /// The keys of `defaults:` that speak of what is no tool, as far as they are written.
+    pub said_of_requests: Vec<&'static str>,
     /// Nobody wrote the rules: they come with the program.
     pub built_in: bool,
     /// What holds for calls by what they do, where nobody decides otherwise.
@@ -116,15 +118,20 @@ pub struct RuleSet {
 }
 
 impl RuleSet {
-    /// What holds for a call that no rule matches. A policy without rules allows it.
+    /// What holds for a call that no rule matches. A policy without rules allows it; and what
+    /// holds for a request that is no call is a rule.
     #[must_use]
-    pub fn unmatched(rules: Option<&Self>, destructive: bool) -> Verdict {
-        rules.map_or(Verdict::Allow, |set| {
-            if destructive {
-                set.on_destructive_hint.action
-            } else {
-                set.on_unknown.action
-            }
+    pub fn unmatched(rules: Option<&Self>, tool: &str, destructive: bool) -> Verdict {
+        let [quiet, destroys] = Self::fallbacks(rules, tool);
+        if destructive { destroys } else { quiet }
+    }
+
+    /// The same, for tools that do not call themselves destructive, and for those that do.
+    #[must_use]
+    pub fn fallbacks(rules: Option<&Self>, tool: &str) -> [Verdict; 2] {
+        let set = rules.filter(|_| !bouncer_plan::requests::is_request(tool));
+        set.map_or([Verdict::Allow; 2], |set| {
+            [set.on_unknown.action, set.on_destructive_hint.action]
         })
     }
 }
@@ -216,6 +223,12 @@ impl ToolGlob {
     pub fn matches(&self, name: &str) -> bool {
         let (kind, pattern) = self.glob();
         bouncer_plan::glob::matches(kind, pattern, name)
+    }
+
+    /// Whether it names a request that is judged beside tools, and no tool.
+    #[must_use]
+    pub fn is_request(&self) -> bool {
+        bouncer_plan::requests::is_request(&self.pattern)
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) struct Entry {
     pub write_params: Vec<WriteParam>,
     pub prefixes: Vec<PathPrefix>,
     pub resolve_symlinks: Option<bool>,
+    pub base: Option<String>,
     pub arg_patterns: Vec<ArgPattern>,
     pub confirm: Option<bool>,
     pub max_calls: Option<(u64, Pos)>,
@@ -68,6 +69,7 @@ impl Entry {
             write_params: self.write_params,
             prefixes: self.prefixes,
             resolve_symlinks: self.resolve_symlinks.unwrap_or(false),
+            base: self.base,
             arg_patterns: self.arg_patterns,
             confirm: self.confirm.unwrap_or(false),
             max_calls: self.max_calls,
@@ -157,6 +159,7 @@ pub(crate) fn read(
         write_params: Vec::new(),
         prefixes: Vec::new(),
         resolve_symlinks: None,
+        base: None,
         arg_patterns: Vec::new(),
         confirm: None,
         max_calls: None,
@@ -180,6 +183,9 @@ pub(crate) fn read(
     }
     if let Some(node) = fields.get("resolve_symlinks") {
         entry.resolve_symlinks = cx.bool(node, &of("resolve_symlinks"));
+    }
+    if let Some(node) = fields.get("base") {
+        entry.base = base(cx, node, &of("base"));
     }
     if let Some(node) = fields.get("max_calls") {
         entry.max_calls = cx
@@ -408,6 +414,21 @@ fn prefixes(cx: &mut Cx<'_>, node: &Node, what: &str) -> Vec<PathPrefix> {
 }
 
 /// A path prefix that says something.
+/// The folder that a server's relative paths start in.
+fn base(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<String> {
+    let text = cx.text(node, what)?;
+    let plain = text.starts_with('/')
+        && !text.starts_with("//")
+        && !text.contains(['\\', '\0', '%'])
+        && text.split('/').all(|part| !matches!(part, "." | ".."));
+    if plain {
+        return Some(text.trim_end_matches('/').to_owned()).filter(|base| !base.is_empty());
+    }
+    let help = "name the folder from the root, without `..`: `base: /srv/project`";
+    cx.wrong(node, what, "an absolute folder", help);
+    None
+}
+
 pub(crate) fn prefix(cx: &mut Cx<'_>, text: &str, span: Span, what: &str) -> Option<String> {
     if text.trim().is_empty() {
         cx.report(

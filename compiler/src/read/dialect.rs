@@ -50,6 +50,7 @@ pub(crate) const CONTRACT_KEYS: &[&str] = &[
     "on_tainted",
     "rate",
     "resolve_symlinks",
+    "base",
     "outputs",
     "dispatches",
     "effects",
@@ -78,7 +79,9 @@ pub(crate) const NATIVE_KEYS: &[&str] = &[
 /// Keys of a rule.
 pub(crate) const RULE_KEYS: &[&str] = &["tool", "match", "action", "reason"];
 /// Keys of a rule in a native policy.
-pub(crate) const NATIVE_RULE_KEYS: &[&str] = &["tool", "match", "when", "action", "reason"];
+pub(crate) const NATIVE_RULE_KEYS: &[&str] = &[
+    "tool", "resource", "prompt", "match", "when", "action", "reason",
+];
 /// Tests of a file of rules.
 pub(crate) const TESTS: &[&str] = &["regex", "notRegex", "equals", "contains"];
 /// Tests of a native policy.
@@ -104,6 +107,10 @@ pub(crate) const DEFAULT_KEYS: &[&str] = &[
     "onUnknown",
     "onEffect",
     "afterUntrusted",
+    "resources",
+    "prompts",
+    "sampling",
+    "elicitation",
 ];
 /// Keys of `audit`.
 pub(crate) const AUDIT_KEYS: &[&str] = &["path"];

@@ -17,6 +17,7 @@ mod node;
 mod path;
 mod patterns;
 mod place;
+mod requests;
 mod rules;
 mod servers;
 mod suggest;
@@ -25,6 +26,7 @@ mod yaml;
 pub(crate) use agreed::agreed;
 pub(crate) use contract::Entry;
 pub use document::{Document, Item};
+pub(crate) use requests::{Kind as RequestKind, default_rule};
 pub(crate) use rules::{Defaults, check_glob};
 pub use suggest::nearest;
 

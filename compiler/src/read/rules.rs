@@ -10,14 +10,16 @@ use super::lists::Lists;
 use super::matching;
 use super::node::{Node, Value};
 use super::patterns;
+use super::requests::{self, Kind};
 use super::servers;
 use crate::condition;
 use crate::diagnostic::{Code, Diagnostic, Span, is_invisible, quote};
 use crate::policy::{Cond, Pos, Rule, ToolGlob};
+use bouncer_plan::requests::is_request;
 use bouncer_plan::{Effect, Verdict};
 
 /// The words of `action`.
-const ACTIONS: &[(&str, Verdict)] = &[
+pub(super) const ACTIONS: &[(&str, Verdict)] = &[
     ("allow", Verdict::Allow),
     ("ask", Verdict::Ask),
     ("deny", Verdict::Deny),
@@ -32,6 +34,8 @@ pub(crate) struct Defaults {
     pub on_effect: Vec<(Effect, Verdict, Span)>,
     /// `afterUntrusted`, effect by effect.
     pub after_untrusted: Vec<(Effect, Verdict, Span)>,
+    /// `resources`, `prompts` and what else is no tool.
+    pub requests: Vec<requests::Said>,
 }
 
 /// Reads a whole file of rules.
@@ -92,14 +96,7 @@ fn rule(cx: &mut Cx<'_>, lists: &mut Lists, node: &Node) -> Option<Rule> {
     };
     let fields = cx.fields(node, "this rule", known)?;
     let start = first_line(cx, node.span);
-    let tools = match fields.get("tool") {
-        Some(node) => tools(cx, node),
-        None => {
-            let help = "add `tool:` with a pattern such as `postgres__*`; `\"*\"` means every tool";
-            cx.missing(start, "this rule", "tool", help);
-            None
-        }
-    };
+    let about = about(cx, &fields, start);
     let action = match fields.get("action") {
         Some(node) => cx.one_of(node, "`action`", ACTIONS),
         None => {
@@ -116,18 +113,51 @@ fn rule(cx: &mut Cx<'_>, lists: &mut Lists, node: &Node) -> Option<Rule> {
         .get("match")
         .map(|node| matching::read(cx, lists, node));
     let when = fields.get("when").map(|node| when(cx, lists, node));
-    let parts: Option<Vec<Cond>> = [matched, when].into_iter().flatten().collect();
+    let (tools, requested) = about?;
+    let action = action?;
+    let requested = requested.map(|(kind, globs)| Some(requests::condition(kind, action, &globs)));
+    let parts: Option<Vec<Cond>> = [requested, matched, when].into_iter().flatten().collect();
     let mut parts = parts?;
     Some(Rule {
-        tools: tools?,
+        tools,
         condition: match parts.len() {
             1 => parts.remove(0),
             _ => Cond::All(parts),
         },
-        action: action?,
+        action,
         reason: reason.map(ToOwned::to_owned),
         at: cx.pos(node.span),
     })
+}
+
+/// What a rule is about: tools, or the requests of a kind and the patterns of what they name.
+type About = (Vec<ToolGlob>, Option<(Kind, Vec<ToolGlob>)>);
+
+fn about(cx: &mut Cx<'_>, fields: &super::decode::Fields<'_>, start: Span) -> Option<About> {
+    let keys = ["tool", "resource", "prompt"];
+    let mut said = keys.iter().filter_map(|key| Some((*key, fields.get(key)?)));
+    match (said.next(), said.next()) {
+        (Some((first, _)), Some((second, node))) => {
+            let message = format!("this rule has both `{first}` and `{second}`");
+            let diagnostic = Diagnostic::new(Code::UNKNOWN_KEY, node.span, message);
+            cx.report(diagnostic.help("write two rules"));
+            None
+        }
+        (Some(("tool", node)), None) => Some((tools(cx, node)?, None)),
+        (Some((key, node)), None) => {
+            let kind = match key {
+                "prompt" => Kind::Prompts,
+                _ => Kind::Resources,
+            };
+            let (tools, globs) = requests::globs(cx, kind, node)?;
+            Some((tools, Some((kind, globs))))
+        }
+        (None, _) => {
+            let help = "add `tool:` with a pattern such as `postgres__*`; `\"*\"` means every tool";
+            cx.missing(start, "this rule", "tool", help);
+            None
+        }
+    }
 }
 
 /// The first line of a stretch, for marks that would otherwise run over many lines.
@@ -155,18 +185,28 @@ fn tools(cx: &mut Cx<'_>, node: &Node) -> Option<Vec<ToolGlob>> {
         cx.wrong(node, "`tool`", "a pattern or a list of patterns", help);
         return None;
     }
-    nodes.iter().map(|node| glob(cx, node)).collect()
+    let mut globs = Vec::new();
+    for node in nodes {
+        let glob = glob(cx, node, "`tool`")?;
+        if is_request(&glob.pattern) {
+            requests::report_request(cx, node, &glob.pattern);
+            return None;
+        }
+        globs.push(glob);
+    }
+    Some(globs)
 }
 
-fn glob(cx: &mut Cx<'_>, node: &Node) -> Option<ToolGlob> {
-    let pattern = cx.some_text(node, "`tool`")?;
+/// One glob; `what` is the key that it stands under.
+pub(super) fn glob(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<ToolGlob> {
+    let pattern = cx.some_text(node, what)?;
     let native = cx.dialect == Dialect::Native;
     if pattern
         .chars()
         .any(|c| c.is_control() || c.is_whitespace() || is_invisible(c))
     {
         let message = format!(
-            "`tool` {} holds white space or hidden characters",
+            "{what} {} holds white space or hidden characters",
             quote(pattern)
         );
         cx.report(
@@ -190,7 +230,7 @@ fn glob(cx: &mut Cx<'_>, node: &Node) -> Option<ToolGlob> {
     if native && let Err((at, message)) = check_glob(bare) {
         let at = at + pattern.len() - bare.len();
         let place = patterns::within(cx, node.span, pattern, at, pattern.len());
-        let message = format!("`tool` {} is not a glob: {message}", quote(pattern));
+        let message = format!("{what} {} is not a glob: {message}", quote(pattern));
         cx.report(
             Diagnostic::new(Code::GLOB, place, message)
                 .help("`[a-z]` is a set; to match a bracket itself, write `[[]`"),
@@ -315,6 +355,7 @@ fn defaults(cx: &mut Cx<'_>, node: &Node) -> Defaults {
             .one_of(node, "`onUnknown`", ACTIONS)
             .map(|action| (action, node.span));
     }
+    defaults.requests = requests::defaults(cx, &fields);
     if let Some(node) = fields.get("onEffect") {
         defaults.on_effect = by_effect(cx, node, "`onEffect`");
     }

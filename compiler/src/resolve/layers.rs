@@ -116,6 +116,7 @@ fn extend(user: Entry, pack: &Entry) -> Entry {
         }),
         prefixes: united(user.prefixes, &pack.prefixes, |a, b| a.prefix == b.prefix),
         resolve_symlinks: user.resolve_symlinks.or(pack.resolve_symlinks),
+        base: user.base.or_else(|| pack.base.clone()),
         // Two patterns for one argument both have to match.
         arg_patterns: united(user.arg_patterns, &pack.arg_patterns, |a, b| {
             a.path == b.path && a.pattern == b.pattern

@@ -10,7 +10,7 @@ mod options;
 mod tests;
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Sink, SourceMap, Span, quote};
-use crate::policy::{Fallback, Policy, RuleSet, Written};
+use crate::policy::{Fallback, Policy, Rule, RuleSet, Written};
 use crate::read::{self, File, ReadFiles};
 use bouncer_plan::Verdict;
 use std::collections::HashMap;
@@ -59,6 +59,7 @@ pub(crate) fn resolve(read: ReadFiles, written: Written) -> Result<Loaded, Diagn
             .first()
             .is_some_and(|file| file.name.starts_with(BUILT_IN)),
         effects: options::effects(&files, &mut sink),
+        said_of_requests: options::said_of_requests(&files),
         rules: rules(&mut files, &sources, &mut sink),
         heuristics,
         servers: servers(&mut files, &mut sink),
@@ -108,10 +109,11 @@ fn rules(files: &mut [File], sources: &SourceMap, sink: &mut Sink) -> Option<Rul
     let on_unknown = default("onUnknown", Verdict::Allow, |f| {
         f.defaults.as_ref()?.on_unknown
     });
-    let rules = files
+    let mut rules: Vec<Rule> = files
         .iter_mut()
         .flat_map(|file| file.rules.take().unwrap_or_default())
         .collect();
+    rules.extend(options::request_rules(files, sources, sink));
     opinion.then_some(RuleSet {
         rules,
         on_destructive_hint,

@@ -1,8 +1,8 @@
 //! What several files say about the same option: they have to agree.
 
-use crate::diagnostic::{Sink, Span};
-use crate::policy::EffectDefaults;
-use crate::read::{Defaults, File, agreed};
+use crate::diagnostic::{Sink, SourceMap, Span};
+use crate::policy::{EffectDefaults, Rule};
+use crate::read::{Defaults, File, RequestKind, agreed, default_rule};
 use bouncer_plan::{Effect, Verdict};
 
 /// Whether tools that are always denied are hidden; they are not unless one says so.
@@ -36,6 +36,42 @@ pub(super) fn approval(files: &[File], sink: &mut Sink) -> (Option<String>, Opti
     let times = files.iter().filter_map(|file| file.approval_timeout_ms);
     let time = agreed(times, "approval.timeoutSeconds", sink).map(|(time, _)| time);
     (path, time)
+}
+
+/// What the files say of a kind of requests.
+fn said_of<'f>(
+    files: &'f [File],
+    kind: RequestKind,
+) -> impl Iterator<Item = (Verdict, Span)> + use<'f> {
+    let defaults = files.iter().filter_map(|file| file.defaults.as_ref());
+    let said = defaults.flat_map(|defaults| &defaults.requests);
+    said.filter(move |(of, ..)| *of == kind)
+        .map(|(_, verdict, span)| (*verdict, *span))
+}
+
+/// The keys of `defaults:` that speak of what is no tool, as far as they are written.
+pub(super) fn said_of_requests(files: &[File]) -> Vec<&'static str> {
+    let said = RequestKind::ALL.into_iter();
+    said.filter(|(_, kind)| said_of(files, *kind).next().is_some())
+        .map(|(key, _)| key)
+        .collect()
+}
+
+/// The defaults for what is no tool, as the rules that they are. What servers ask a human
+/// follows what they ask the model, where nothing is said of it.
+pub(super) fn request_rules(files: &[File], sources: &SourceMap, sink: &mut Sink) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for (key, kind) in RequestKind::ALL {
+        let said = agreed(said_of(files, kind), &format!("defaults.{key}"), sink);
+        let said = match kind {
+            RequestKind::Elicitation => {
+                said.or_else(|| said_of(files, RequestKind::Sampling).next())
+            }
+            _ => said,
+        };
+        rules.extend(said.and_then(|(action, span)| default_rule(kind, action, sources.pos(span))));
+    }
+    rules
 }
 
 /// What holds for calls by what they do, and the account's own addresses.

@@ -41,7 +41,7 @@ impl<'p> Analysis<'p> {
         options: &Options,
     ) -> Result<Self, Vec<CompileError>> {
         let mut names = Names::new(&[policy], tools);
-        let mut facts = Facts::default();
+        let mut facts = Facts::of(&[policy]);
         let model = Model::new(policy, tools, &mut facts, &mut names)?;
         names.ask_gates(model.judge.gates());
         let mut theory = Theory::new(facts, options.budget);

@@ -30,7 +30,7 @@ pub(super) fn diff(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<ToolDiff>, Vec<CompileError>> {
     let mut names = Names::new(&[old, new], tools);
-    let mut facts = Facts::default();
+    let mut facts = Facts::of(&[old, new]);
     let old = Model::new(old, tools, &mut facts, &mut names)?;
     let new = Model::new(new, tools, &mut facts, &mut names)?;
     let mut theory = Theory::new(facts, options.budget);
@@ -67,13 +67,10 @@ struct Beyond {
 /// What one side says of a tool, as it is written.
 fn view<'m, 'p>(model: &'m Model<'p>, side: &'m Side, tool: &Tool) -> View<'m, 'p> {
     let rules = model.policy.rules.as_ref();
-    let fallbacks = rules.map_or([Verdict::Allow; 2], |set| {
-        if tool.listed.is_some() {
-            [side.fallback; 2]
-        } else {
-            [set.on_unknown.action, set.on_destructive_hint.action]
-        }
-    });
+    let fallbacks = match rules {
+        Some(_) if tool.listed.is_some() => [side.fallback; 2],
+        _ => RuleSet::fallbacks(rules, &tool.full),
+    };
     View {
         model,
         applicable: &side.applicable,
@@ -332,7 +329,8 @@ impl Comparison<'_> {
             .tool
             .listed
             .is_some_and(|place| model.judge.is_destructive(place));
-        let fallback = RuleSet::unmatched(model.policy.rules.as_ref(), destructive);
+        let fallback =
+            RuleSet::unmatched(model.policy.rules.as_ref(), &context.tool.full, destructive);
         let exact = |id: &u32| self.names.get(*id).is_some_and(Glob::is_exact);
         let applicable = if context.scope.must.iter().any(exact) {
             model
@@ -409,7 +407,7 @@ impl Comparison<'_> {
 
     /// Whether the defaults for tools that call themselves destructive are the same.
     fn hints_agree(&self) -> bool {
-        let of = |policy: &Policy| RuleSet::unmatched(policy.rules.as_ref(), true);
+        let of = |policy: &Policy| RuleSet::unmatched(policy.rules.as_ref(), "", true);
         of(self.old.policy) == of(self.new.policy)
     }
 
@@ -431,7 +429,7 @@ impl Comparison<'_> {
     ) -> Answer<Change> {
         let under = |model: &Model<'_>, side: &Side| Side {
             terms: side.terms.clone(),
-            fallback: RuleSet::unmatched(model.policy.rules.as_ref(), true),
+            fallback: RuleSet::unmatched(model.policy.rules.as_ref(), &context.tool.full, true),
             applicable: side.applicable.clone(),
             budget: side.budget,
         };

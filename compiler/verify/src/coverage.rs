@@ -9,7 +9,7 @@ use super::show::Judge;
 use super::{Example, Finding, Kind, ListedTool, Place, Severity, Share};
 use bouncer_compiler::diagnostic::{Code, quote};
 use bouncer_compiler::nearest;
-use bouncer_compiler::policy::{Cond, Contract, Layer, Path, Policy, Pos, Rule, Segment};
+use bouncer_compiler::policy::{Cond, Contract, Layer, Path, Policy, Pos, Rule, Segment, ToolGlob};
 use bouncer_engine::tools::Heuristics;
 use bouncer_plan::Verdict;
 use names::{is_link, reads, removes};
@@ -366,7 +366,7 @@ impl Cover<'_> {
         }
         for (index, rule) in set.rules.iter().enumerate() {
             let tools = tools_of.get(&index).map_or(&[][..], Vec::as_slice);
-            for glob in &rule.tools {
+            for glob in rule.tools.iter().filter(|glob| !glob.is_request()) {
                 let dead =
                     tools.is_empty() || !tools.iter().any(|tool| reach::matches(glob, &tool.full));
                 if dead {
@@ -374,6 +374,9 @@ impl Cover<'_> {
                 }
             }
             let mut said: BTreeSet<String> = BTreeSet::new();
+            if rule.tools.iter().any(ToolGlob::is_request) {
+                continue;
+            }
             reach::each_test(&rule.condition, &mut |test, _| {
                 let Some(path) = reach::tested(test).filter(|path| !path.0.is_empty()) else {
                     return;

@@ -5,7 +5,7 @@
 use super::overlap::Overlaps;
 use bouncer_compiler::lower::class;
 use bouncer_compiler::lower::{Mode, Step, names, steps};
-use bouncer_compiler::policy::{Op, Path, Quantifier, SqlDialect, Subject, Test, View};
+use bouncer_compiler::policy::{Op, Path, Policy, Quantifier, SqlDialect, Subject, Test, View};
 use bouncer_plan::format::{TestClass, ViewKind};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -22,8 +22,8 @@ pub(super) enum Look {
     Scheme,
     /// How many characters the text has.
     Length,
-    /// The names of members: no search makes them up.
-    Names,
+    /// What no search makes up: names of members, and paths that lead elsewhere.
+    Unsearched,
     Provenance,
     /// Whether a destination inside the text was read before.
     Carries,
@@ -91,11 +91,26 @@ pub(super) struct Facts {
     picked: HashSet<u32>,
     /// Rules ask what a call does, or what was before it.
     pub of_session: bool,
+    /// Some contract says where relative paths start, or has links followed: where a path
+    /// leads is not searched for.
+    pub elsewhere: bool,
+    /// Some contract says where relative paths start.
+    pub based: bool,
     /// Which paths see which, for so many of them.
     overlaps: Option<(usize, Rc<Overlaps>)>,
 }
 
 impl Facts {
+    /// None yet, about these policies.
+    pub fn of(policies: &[&Policy]) -> Self {
+        let mut facts = Self::default();
+        for contract in policies.iter().flat_map(|policy| &policy.contracts) {
+            facts.based |= contract.base.is_some();
+            facts.elsewhere |= contract.base.is_some() || contract.resolve_symlinks;
+        }
+        facts
+    }
+
     /// A question by its number.
     pub fn get(&self, id: FactId) -> Option<&Fact> {
         self.facts.get(id as usize)
@@ -188,6 +203,9 @@ impl Facts {
         let (path, look, view) = match &test.subject {
             Subject::Arg(path, view) => {
                 let look = match view {
+                    View::Value if self.elsewhere && matches!(test.op, Op::Within(_)) => {
+                        Look::Unsearched
+                    }
                     View::Value => Look::Value,
                     View::Host => Look::Host,
                     View::Domain => Look::Domain,
@@ -196,7 +214,7 @@ impl Facts {
                     View::SqlFunction(dialect) => Look::SqlFunction(*dialect),
                     View::Scheme => Look::Scheme,
                     View::Length => Look::Length,
-                    View::Name => Look::Names,
+                    View::Name => Look::Unsearched,
                 };
                 let (path, kind) = match view {
                     View::Name => (self.steps_id(names(path)), ViewKind::Name),

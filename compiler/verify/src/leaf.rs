@@ -209,7 +209,7 @@ pub(super) fn outcome(fact: &Fact, leaf: &Leaf, table: Option<&Table>) -> Option
             let tainted = leaf.seen.is_untrusted() && !is_listed(fact, leaf);
             Some(same_everywhere(tainted))
         }
-        Look::Count | Look::Calls(_) | Look::Session | Look::Names => None,
+        Look::Count | Look::Calls(_) | Look::Session | Look::Unsearched => None,
     }
 }
 

@@ -111,7 +111,8 @@ fn contract(old: &Contract, new: &Contract) -> bool {
     let same_gate = paths(old) == paths(new)
         && old.exfiltrating == new.exfiltrating
         && old.optional_sinks == new.optional_sinks
-        && old.resolve_symlinks == new.resolve_symlinks;
+        && old.resolve_symlinks == new.resolve_symlinks
+        && old.base == new.base;
     let trusted = has_all(
         old.trusted.iter().map(|trusted| &trusted.form),
         new.trusted.iter().map(|trusted| &trusted.form),

@@ -243,7 +243,7 @@ impl Analysis<'_> {
         };
         let sure = self.fallback(&context.tool);
         let (least, most) = match read {
-            None => unmodelled::fallbacks(self.model.policy, sure, known),
+            None => unmodelled::fallbacks(self.model.policy, &context.tool, sure, known),
             // In a picture no tool calls itself destructive that no lock lists.
             Some(_) => (sure, sure),
         };
@@ -415,7 +415,7 @@ impl Analysis<'_> {
         let destructive = tool
             .listed
             .is_some_and(|place| self.model.judge.is_destructive(place));
-        RuleSet::unmatched(self.model.policy.rules.as_ref(), destructive)
+        RuleSet::unmatched(self.model.policy.rules.as_ref(), &tool.full, destructive)
     }
 
     /// The rules that may match the tools of a context.

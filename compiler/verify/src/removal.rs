@@ -17,7 +17,13 @@ impl Analysis<'_> {
         let Some(set) = &self.model.policy.rules else {
             return;
         };
-        let fallbacks = [set.on_unknown.action, set.on_destructive_hint.action];
+        // A rule is about tools, or about what is none.
+        let about = set
+            .rules
+            .get(rule as usize)
+            .and_then(|rule| rule.tools.first());
+        let about = about.map_or("", |glob| glob.pattern.as_str());
+        let fallbacks = RuleSet::fallbacks(Some(set), about);
         let globs = self.globs(rule);
         let universe = self.universe(&globs);
         // Without a lock nobody knows whether a tool is destructive: both defaults count.
@@ -132,7 +138,12 @@ impl Analysis<'_> {
     /// The default of a listed tool.
     fn fallback_of(&self, tool: usize) -> Verdict {
         let destructive = self.model.judge.is_destructive(tool);
-        RuleSet::unmatched(self.model.policy.rules.as_ref(), destructive)
+        let name = self
+            .names
+            .listed
+            .get(tool)
+            .map_or("", |tool| tool.full.as_str());
+        RuleSet::unmatched(self.model.policy.rules.as_ref(), name, destructive)
     }
 
     fn listed_fallbacks<'s>(&'s self, globs: &'s [u32]) -> impl Iterator<Item = Verdict> + 's {

@@ -221,7 +221,12 @@ impl Terms {
     }
 
     fn constraint(&mut self, path: &Path, op: Op, theory: &mut Theory) {
-        let fact = theory.facts.asked(path, Look::Raw, op);
+        // Where a path leads from a folder of the server's own is not searched for.
+        let look = match op {
+            Op::Within(_) if theory.facts.based => Look::Unsearched,
+            _ => Look::Raw,
+        };
+        let fact = theory.facts.asked(path, look, op);
         let path = theory.facts.path_id(path);
         self.constraints.push((path, fact));
     }

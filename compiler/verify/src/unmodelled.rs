@@ -7,7 +7,7 @@
 use super::names::{Glob, Tool};
 use super::session::ANYTHING;
 use super::stages::{contract_of, trusted_items};
-use bouncer_compiler::policy::{Contract, Policy, TrustedForm};
+use bouncer_compiler::policy::{Contract, Policy, RuleSet, TrustedForm};
 use bouncer_engine::gate::Doing;
 use bouncer_plan::format::{EffectVerdicts, GlobKind};
 use bouncer_plan::{Effects, Verdict};
@@ -83,14 +83,18 @@ pub(super) fn is_ambiguous(policy: &Policy, tool: &Tool, known: Known) -> bool {
 
 /// The verdicts that may hold where no rule matches: the least and the most strict. Whether
 /// a tool destroys is for its definition to say.
-pub(super) fn fallbacks(policy: &Policy, sure: Verdict, known: Known) -> (Verdict, Verdict) {
+pub(super) fn fallbacks(
+    policy: &Policy,
+    tool: &Tool,
+    sure: Verdict,
+    known: Known,
+) -> (Verdict, Verdict) {
     match &policy.rules {
-        Some(set) if !known.listed => {
-            let (a, b) = (set.on_unknown.action, set.on_destructive_hint.action);
+        Some(_) if known.listed => (sure, sure),
+        rules => {
+            let [a, b] = RuleSet::fallbacks(rules.as_ref(), &tool.full);
             (a.min(b), a.max(b))
         }
-        Some(_) => (sure, sure),
-        None => (Verdict::Allow, Verdict::Allow),
     }
 }
 
@@ -145,6 +149,10 @@ pub(super) fn differ(
             "budgets over time are not compared",
         ),
         (
+            places(before) != places(after),
+            "where relative paths and links lead is not compared",
+        ),
+        (
             open_gate(before) != open_gate(after),
             "whom a gate of all arguments trusts is not compared",
         ),
@@ -191,6 +199,15 @@ fn layer(policy: &Policy) -> (EffectVerdicts, EffectVerdicts, &[TrustedForm], bo
 fn dispatch(contract: Option<&Contract>) -> Option<(&str, &str)> {
     let dispatch = contract?.dispatches.as_ref()?;
     Some((&dispatch.tool, &dispatch.arguments))
+}
+
+/// Where relative paths start, and whether links are followed.
+fn places(contract: Option<&Contract>) -> (Option<&str>, bool) {
+    let of = |contract: &'_ Contract| contract.resolve_symlinks;
+    (
+        contract.and_then(|contract| contract.base.as_deref()),
+        contract.is_some_and(of),
+    )
 }
 
 /// Whether calls of the tool hold others, whose verdict may be stricter.

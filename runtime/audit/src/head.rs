@@ -5,7 +5,7 @@
 //! here also shows when lines at the end of a log are gone.
 
 use super::chain::{Link, from_hex, hex};
-use bouncer_system::private::private_file_in_place;
+use bouncer_system::private::{self, private_file_in_place};
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -134,7 +134,7 @@ pub(super) fn look<T>(
     then: impl FnOnce(Option<End>) -> io::Result<T>,
 ) -> io::Result<(bool, T)> {
     let path = path_of(log);
-    let file = match File::open(&path) {
+    let file = match private::open(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((false, then(None)?)),
         Err(error) => return Err(error),

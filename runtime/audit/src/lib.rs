@@ -16,6 +16,7 @@ mod verify;
 
 pub use chain::Link;
 pub use parts::files;
+pub use redact::redacted;
 pub use sync::Sync;
 pub use time::rfc3339 as timestamp;
 pub use verify::{Remark, Report, verify};

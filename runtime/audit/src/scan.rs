@@ -2,8 +2,8 @@
 //! head is gone.
 
 use super::chain::{Link, hex};
+use bouncer_system::private;
 use serde::Serialize;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
@@ -52,7 +52,7 @@ pub(super) struct Scan {
 /// Reads the file at `path`. Whether its lines hang together is not looked at: that is
 /// for whoever verifies the log.
 pub(super) fn scan(path: &Path) -> io::Result<Scan> {
-    let mut reader = BufReader::with_capacity(64 * 1024, File::open(path)?);
+    let mut reader = BufReader::with_capacity(64 * 1024, private::open(path)?);
     let mut scan = Scan::default();
     let mut line = Vec::new();
     loop {

@@ -8,6 +8,7 @@ use super::chain::Link;
 use super::head::{self, End};
 use super::parts;
 use super::scan::{Gathered, Unchained};
+use bouncer_system::private;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -64,9 +65,9 @@ pub fn verify(log: &Path, anchors: &[Link]) -> io::Result<Report> {
         let mut files = Vec::new();
         for number in parts::numbers(log)? {
             let path = parts::numbered(log, number);
-            files.push((Some(number), File::open(&path)?, path));
+            files.push((Some(number), private::open(&path)?, path));
         }
-        match File::open(log) {
+        match private::open(log) {
             Ok(file) => files.push((None, file, log.to_owned())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),

@@ -8,7 +8,7 @@ use crate::disk::Base;
 use crate::event::Event;
 use crate::judged::Judged;
 use crate::memory::{LockedSession, MemoryError, ToolUse};
-use bouncer_engine::gate::{Attempt, Call, Conversation, Gate, VerdictRecord};
+use bouncer_engine::gate::{Attempt, Call, Conversation, Gate, VerdictRecord, judged_as};
 use bouncer_plan::{Stage, Verdict};
 use bouncer_reader::json::{Limits, Scratch, validate_object};
 use bouncer_reader::shown::escape;
@@ -165,6 +165,14 @@ impl Judge<'_> {
     }
 
     fn one(&self, conversation: &mut Conversation, action: &Action) -> Judged {
+        if judged_as(&action.tool).is_some() {
+            // Else a tool of that name would be judged as what is no tool.
+            let why = "no tool is called so".to_owned();
+            return Judged {
+                judged_as: None,
+                record: VerdictRecord::denial(Stage::Malformed, "malformed", why),
+            };
+        }
         let call = Call::hypothetical(action.server.as_deref(), &action.tool, Some(&action.args));
         let mut record = self
             .gate

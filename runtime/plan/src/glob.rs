@@ -2,9 +2,11 @@
 //! matches each tool once, when it is listed).
 
 use super::format::GlobKind;
+use super::requests;
 
 /// Whether `pattern` of this kind matches the whole of `name`,
 /// byte for byte, but for ASCII case where the kind says so. At most `pattern` times `name` steps.
+/// What is no tool has to be named as it is: policies that only know of tools say nothing of it.
 #[must_use]
 pub fn matches(kind: GlobKind, pattern: &str, name: &str) -> bool {
     let (native, any_case) = match kind {
@@ -13,6 +15,9 @@ pub fn matches(kind: GlobKind, pattern: &str, name: &str) -> bool {
         GlobKind::Native => (true, false),
         GlobKind::AnyCase => (true, true),
     };
+    if requests::is_request(name) {
+        return false;
+    }
     let (mut rest, mut text) = (pattern, name);
     // Where to go on when a literal fails: after the last `*`, one character further.
     let mut retry: Option<(&str, &str)> = None;

@@ -11,6 +11,7 @@ pub mod format;
 pub mod glob;
 pub mod literals;
 mod prefilter;
+pub mod requests;
 mod validate;
 mod verdict;
 

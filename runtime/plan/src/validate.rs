@@ -384,6 +384,7 @@ impl<'t, 'p> Check<'t, 'p> {
             let ok = self.text(&contract.key)
                 && self.pos(&contract.at)
                 && self.pos(&contract.max_calls_at)
+                && self.text(&contract.base)
                 && self.text(&contract.dispatch_tool)
                 && self.text(&contract.dispatch_arguments)
                 && self.pos(&contract.dispatch_at)

@@ -17,6 +17,7 @@ mod upstream;
 mod wire;
 
 pub use approval::out_of_band::Approvals;
+pub use conversation::guarded::Guarded;
 pub use conversation::settings::Settings;
 pub use gateway::run::Gateway;
 pub use gateway::timeouts::Timeouts;

@@ -94,7 +94,12 @@ pub fn replace(
         text.push('\n');
     }
     // What an earlier `init` wrote, and nobody changed, is as good as new.
-    if policy.exists() && std::fs::read_to_string(&policy).ok().as_ref() != Some(&text) {
+    if policy.exists()
+        && bouncer_system::private::read_to_string(&policy)
+            .ok()
+            .as_ref()
+            != Some(&text)
+    {
         return Err(SetupError::PolicyExists(policy));
     }
     let mut args = vec!["gateway".to_owned()];

@@ -2,7 +2,6 @@
 
 use crate::output::Failure;
 use serde::Deserialize;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -67,7 +66,7 @@ pub(crate) fn each_from(
     then: &mut dyn FnMut(&str) -> Result<(), Failure>,
 ) -> Result<u64, Failure> {
     let failed = |error| Failure::file("read", path, &error);
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = bouncer_system::private::open(path).map_err(failed)?;
     file.seek(SeekFrom::Start(offset)).map_err(failed)?;
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();

@@ -75,6 +75,10 @@ export function mount(main, { say }) {
     const reason = el("dd", {}, show(record.reason, notes));
     const facts = el("dl", { class: "facts" }, el("div", {}, el("dt", {}, "Why"), reason));
     if (record.at) facts.append(el("div", {}, el("dt", {}, "Rule"), el("dd", {}, el("a", { href: `#policy?at=${encodeURIComponent(record.at)}` }, show(record.at)))));
+    for (const [what, first] of Object.entries(record.around?.read ?? {}))
+      facts.append(el("div", {}, el("dt", {}, "Read before"), el("dd", {}, `${what} text, first in `, el("strong", {}, show(first.tool, notes)), first.server ? [" of ", show(first.server, notes)] : [], `, result ${first.call}`)));
+    if (record.around?.client) facts.append(el("div", {}, el("dt", {}, "Client"), el("dd", {}, show(record.around.client, notes))));
+    if (record.around?.redacted) facts.append(el("div", {}, el("dt", {}, "Secrets"), el("dd", {}, "are not shown in the arguments")));
     const from = provenance(record, notes);
     if (from) facts.append(el("div", { class: "from" }, el("dt", {}, "Where it comes from"), from));
     facts.append(el("div", {}, el("dt", {}, "Conversation"), el("dd", {}, el("a", { href: `#log?conversation=${encodeURIComponent(record.conversation)}` }, show(short(record.conversation))), el("span", { class: "dim" }, `, asked ${when(record.created_ms)}, request `, show(record.id)))));
@@ -83,11 +87,11 @@ export function mount(main, { say }) {
     const buttons =
       record.destination === null
         ? [button("once", "Approve once", "yes"), button("conversation", "Approve for the conversation", "yes softer"), button("deny", "Deny", "no")]
-        : [button("once", "Approve this destination", "yes"), button("deny", "Deny", "no")];
+        : [button("once", "Approve once", "yes"), button("conversation", "Approve whatever is sent there", "yes softer"), button("deny", "Deny", "no")];
     const hint =
       record.destination === null
         ? "Once: exactly this call, and the agent has to make it again within a quarter of an hour. For the conversation: exactly this call, as often as this conversation makes it, for a day at most."
-        : "Holds for this destination, parameter and tool until the conversation ends.";
+        : "Once: exactly this call. Whatever is sent there: any call of this tool that sends to this destination in this parameter, until this conversation ends, for a day at most.";
     const actions = el("div", { class: "actions", role: "group", "aria-label": "Decide" }, buttons);
     const foot = el("footer", {}, actions, el("p", { class: "dim hint" }, hint), problem, outcome);
     const node = el("article", { class: "card", id, tabindex: "-1", "aria-labelledby": `${id}-title` }, el("div", { class: "head" }, title, lapses), about, box, facts, look, foot);
@@ -167,7 +171,7 @@ export function mount(main, { say }) {
       actions.remove();
       foot.querySelector(".hint")?.remove();
       const where = own ? "here" : "elsewhere";
-      const what = known.status === "expired" ? "Expired: nobody decided in time" : `${WORDS[known.status] ?? known.status}${known.status !== "denied" && lasts({ ...record, ...known }) ? " for the conversation" : ""}, ${where}`;
+      const what = known.status === "expired" ? "Expired: nobody decided in time" : `${WORDS[known.status] ?? known.status}${known.status !== "denied" && known.lasting ? " for the conversation" : ""}, ${where}`;
       outcome.replaceChildren(show(what));
       outcome.hidden = false;
       lapses.textContent = "";
@@ -195,18 +199,13 @@ export function mount(main, { say }) {
     section.hidden = records.length === 0;
     const held = section.contains(document.activeElement) ? document.activeElement.dataset.id : null;
     const items = records.map((record) => {
-      const word = back ? (lasts(record) ? "for the conversation" : "once") : WORDS[record.status];
+      const word = back ? (record.lasting ? "for the conversation" : "once") : WORDS[record.status];
       const used = record.lasting ? `, used ${record.uses} ${record.uses === 1 ? "time" : "times"}` : "";
       const take = back && el("button", { type: "button", class: "no small", "data-id": record.id, "data-decides": true, onclick: () => post("/api/approvals", { id: record.id, choice: "deny" }).then(() => say("taken back"), (error) => say(error.message)) }, "Take back");
       return el("li", { class: record.status }, el("span", { class: "what" }, show(`${record.server ? `${record.server} › ` : ""}${record.tool}`)), " ", el("span", { class: "dim" }, record.destination ? ["to ", show(record.destination)] : el("code", {}, show((record.arguments ?? "").slice(0, 120)))), " ", el("span", { class: "word" }, `${word}${used}`), " ", el("a", { href: `#log?approval=${encodeURIComponent(record.id)}` }, show(record.id)), take && [" ", take]);
     });
     section.replaceChildren(el("h2", { id }, title), el("ul", { class: "rows" }, items));
     if (held) section.querySelector(`[data-id="${CSS.escape(held)}"]`)?.focus();
-  }
-
-  // A destination is vouched for as long as its conversation lasts, however it was approved.
-  function lasts(record) {
-    return record.lasting || (record.destination ?? null) !== null;
   }
 
   // Keys only move the focus: nothing is approved by one.

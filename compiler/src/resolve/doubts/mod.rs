@@ -5,6 +5,7 @@
 //! leave a doubt, nothing is said. Knows the resolved policy; knows nothing of YAML.
 
 mod names;
+mod requests;
 mod slips;
 mod values;
 
@@ -24,6 +25,7 @@ pub(super) fn check(policy: &Policy, sources: &SourceMap, sink: &mut Sink) {
     let mut doubts = Vec::new();
     names::check(policy, &mut doubts);
     values::check(policy, &mut doubts);
+    requests::check(policy, &mut doubts);
     for doubt in doubts {
         let span = token_at(doubt.at, sources);
         sink.push(Diagnostic::new(doubt.code, span, doubt.message).help(doubt.help));

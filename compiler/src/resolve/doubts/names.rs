@@ -60,6 +60,7 @@ pub(super) fn check(policy: &Policy, out: &mut Vec<Doubt>) {
         .map(|one| (&one.property.tools, one.at));
     let globs = rules
         .flat_map(|rule| rule.tools.iter().map(|glob| (glob, Some(glob.at))))
+        .filter(|(glob, _)| !glob.is_request())
         .chain(asserted);
     for (glob, at) in globs {
         out.extend(at.and_then(|at| names.doubt(glob, at)));

@@ -21,7 +21,7 @@ fn rules_of(servers: &str, tool: &str) -> Vec<&'static str> {
         ),
     };
     codes(&format!(
-        "version: 1\npacks: [gmail, filesystem]\n{servers}tools:\n  wiki__post: {{}}\n  my_tool: {{}}\nrules:\n  - {{tool: \"{tool}\", action: deny}}\n"
+        "version: 1\npacks: [gmail, filesystem]\ndefaults: {{resources: deny, prompts: deny, sampling: deny}}\n{servers}tools:\n  wiki__post: {{}}\n  my_tool: {{}}\nrules:\n  - {{tool: \"{tool}\", action: deny}}\n"
     ))
 }
 

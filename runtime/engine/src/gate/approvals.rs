@@ -7,14 +7,48 @@ use std::fmt::Write as _;
 #[derive(Debug, Default)]
 pub(super) struct Approvals {
     keys: HashSet<Box<str>>,
+    /// Those that were for one call. A server that says where it sent something does not taint
+    /// that: the human is asked again.
+    once: HashSet<Box<str>>,
 }
 
 impl Approvals {
-    /// Remembers an approval.
-    pub fn add(&mut self, server: Option<&str>, tool: &str, param: &str, destination: &str) {
+    /// Remembers an approval; `false` if there was one.
+    pub fn add(
+        &mut self,
+        server: Option<&str>,
+        tool: &str,
+        param: &str,
+        destination: &str,
+    ) -> bool {
         let mut key = String::new();
         write_key(server, tool, param, destination, &mut key);
-        self.keys.insert(key.into_boxed_str());
+        self.keys.insert(key.into_boxed_str())
+    }
+
+    /// Ends an approval that was for one call.
+    pub fn remove(&mut self, server: Option<&str>, tool: &str, param: &str, destination: &str) {
+        let mut key = String::new();
+        write_key(server, tool, param, destination, &mut key);
+        if let Some(key) = self.keys.take(key.as_str()) {
+            self.once.insert(key);
+        }
+    }
+
+    /// Whether a human approved exactly this for one call.
+    pub fn held_once(
+        &self,
+        server: Option<&str>,
+        tool: &str,
+        param: &str,
+        destination: &str,
+        buffer: &mut String,
+    ) -> bool {
+        if self.once.is_empty() {
+            return false;
+        }
+        write_key(server, tool, param, destination, buffer);
+        self.once.contains(buffer.as_str())
     }
 
     /// Whether a human approved exactly this.

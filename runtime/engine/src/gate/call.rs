@@ -1,6 +1,7 @@
 //! A call as it is judged.
 
 use bouncer_mcp::frame::{Frame, FrameReader};
+use bouncer_plan::requests;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -58,11 +59,11 @@ const METHOD: &str = "tools/call";
 /// A strictly read `tools/call` message: the call in it and the bytes it stands in.
 #[derive(Clone, Debug)]
 pub struct CallMessage<'a> {
-    server: Option<&'a str>,
-    tool: Cow<'a, str>,
-    arguments: Option<&'a [u8]>,
-    message: &'a [u8],
-    is_task: bool,
+    pub(super) server: Option<&'a str>,
+    pub(super) tool: Cow<'a, str>,
+    pub(super) arguments: Option<Cow<'a, [u8]>>,
+    pub(super) message: &'a [u8],
+    pub(super) is_task: bool,
 }
 
 impl<'a> CallMessage<'a> {
@@ -101,10 +102,14 @@ impl<'a> CallMessage<'a> {
             .name
             .and_then(decode)
             .ok_or_else(|| CallError("`params.name` is not a string".to_owned()))?;
+        if requests::is_request(&tool) {
+            let why = format!("`params.name`: no tool is called {tool:?}");
+            return Err(CallError(why));
+        }
         Ok(Self {
             server,
             tool,
-            arguments: params.arguments,
+            arguments: params.arguments.map(Cow::Borrowed),
             message: frame.line(),
             is_task: params.task.is_some(),
         })
@@ -116,7 +121,7 @@ impl<'a> CallMessage<'a> {
         Call {
             server: self.server,
             tool: &self.tool,
-            arguments: self.arguments,
+            arguments: self.arguments.as_deref(),
             message: Some(self.message),
         }
     }
@@ -129,8 +134,8 @@ impl<'a> CallMessage<'a> {
 
     /// Raw JSON of the arguments; `None` where the call has none.
     #[must_use]
-    pub const fn arguments(&self) -> Option<&'a [u8]> {
-        self.arguments
+    pub fn arguments(&self) -> Option<&[u8]> {
+        self.arguments.as_deref()
     }
 
     /// The whole message.
@@ -197,6 +202,7 @@ mod tests {
             r#"{"method":"tools/list","params":{"name":"x"}}"#,
             r#"{"method":"tools/call","params":[]}"#,
             r#"{"method":"tools/call","params":{"name":1}}"#,
+            r#"{"method":"tools/call","params":{"name":"resources\/read"}}"#,
             r#"{"method":"tools/call","params":{"name":"x","Name":"y"}}"#,
             r#"{"method":"tools/call","params":{"name":"x","Arguments":{}}}"#,
             r#"{"method":"tools/call","params":{"name":"x","arguments":{"a":1,"a":2}}}"#,

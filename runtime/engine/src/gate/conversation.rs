@@ -83,9 +83,20 @@ impl Conversation {
     }
 
     /// Remembers a human's approval of one destination of one parameter of one tool,
-    /// for the rest of the conversation.
-    pub fn approve(&mut self, server: Option<&str>, tool: &str, param: &str, destination: &str) {
-        self.approvals.add(server, tool, param, destination);
+    /// for the rest of the conversation, or until it is withdrawn. `false`: it was approved.
+    pub fn approve(
+        &mut self,
+        server: Option<&str>,
+        tool: &str,
+        param: &str,
+        destination: &str,
+    ) -> bool {
+        self.approvals.add(server, tool, param, destination)
+    }
+
+    /// Forgets such an approval: it was for one call.
+    pub fn withdraw(&mut self, server: Option<&str>, tool: &str, param: &str, destination: &str) {
+        self.approvals.remove(server, tool, param, destination);
     }
 
     /// Counts attempts of tools with budgets together with all conversations that have

@@ -14,7 +14,7 @@ use super::link::{find_contract, full_name};
 use super::pins::Pins;
 use super::policy::Policy;
 use bouncer_plan::format::{CONTRACT_DISPATCHES, Contract};
-use bouncer_plan::{Corrupt, Stage, Tables, Verdict};
+use bouncer_plan::{Corrupt, Stage, Tables, Verdict, requests};
 use bouncer_reader::json::{Limits, Scratch as JsonScratch, members};
 
 /// Calls within calls within a call.
@@ -150,7 +150,8 @@ fn inner_call<'a>(
     let tool = tool
         .and_then(|raw| raw.strip_prefix(b"\"")?.strip_suffix(b"\""))
         .filter(|name| !name.is_empty() && !name.contains(&b'\\'))
-        .and_then(|name| std::str::from_utf8(name).ok());
+        .and_then(|name| std::str::from_utf8(name).ok())
+        .filter(|name| !requests::is_request(name));
     let is_object = arguments.is_none_or(|raw| raw.first() == Some(&b'{'));
     Ok(tool.filter(|_| is_object).map(|tool| Call {
         server: call.server,

@@ -9,7 +9,7 @@ use super::conversation::{Conversation, MAX_UNLISTED};
 use super::culprit::Culprit;
 use super::decision::Cause;
 use super::effects::ToolEffects;
-use super::eval::{CallFacts, EvalScratch, Evaluator};
+use super::eval::{CallFacts, EvalScratch, Evaluator, Places};
 use super::flow::{Flow, FlowVerdict, Objection};
 use super::key::write_tool_key;
 use super::link::{Asked, find_contract, write_full_name};
@@ -29,7 +29,7 @@ use bouncer_plan::format::{
     CONTRACT_OPTIONAL_SINKS, CONTRACT_RESOLVE_SYMLINKS, Constraint, Contract, META_BUILT_IN,
     META_HAS_RULES, NONE, Pos, ViewKind,
 };
-use bouncer_plan::{Corrupt, Effect, Effects, Stage, Tables, Verdict, at, slice};
+use bouncer_plan::{Corrupt, Effect, Effects, Stage, Tables, Verdict, at, requests, slice};
 use bouncer_reader::json::{Limits, Malformed, Reader, Scratch as JsonScratch};
 
 /// What a stage says.
@@ -127,7 +127,7 @@ pub(super) fn judge<'a>(
         tables,
         asked,
         constraints,
-        subject.says(CONTRACT_RESOLVE_SYMLINKS),
+        subject.places()?,
         eval,
         provenance,
         lookups,
@@ -263,8 +263,9 @@ fn standing<'g>(
     if let Some((index, tool)) = pins.find(key)? {
         return Ok(Standing::Listed(index, tool));
     }
-    // What stands behind a tool that dispatches is not listed: it is known by its name.
-    if pins.any_listed() && this.outer.is_none() {
+    // What stands behind a tool that dispatches is not listed, nor what is no tool: it is known
+    // by its name.
+    if pins.any_listed() && this.outer.is_none() && !requests::is_request(this.call.tool) {
         return Ok(Standing::Unknown);
     }
     if !conversation.unlisted.contains_key(key.as_str()) {
@@ -372,6 +373,17 @@ impl<'s, 'a> Subject<'s, 'a> {
             && self.tool_effects().is_some_and(|effects| {
                 effects.are_told() && !effects.is_reading(self.this.call.tool)
             })
+    }
+
+    /// What the contract says of paths.
+    fn places(&self) -> Result<Places<'a>, Corrupt> {
+        Ok(Places {
+            resolve_symlinks: self.says(CONTRACT_RESOLVE_SYMLINKS),
+            base: match self.contract {
+                Some(contract) => self.tables.text(&contract.base)?,
+                None => "",
+            },
+        })
     }
 
     fn constraints(&self) -> Result<&'a [Constraint], Corrupt> {
@@ -488,7 +500,10 @@ impl<'s, 'a> Subject<'s, 'a> {
             return Ok(None);
         }
         let destructive = self.known.is_some_and(|tool| tool.destructive);
-        let (fallback, written) = if destructive {
+        // The defaults speak of tools; those for other requests are rules.
+        let (fallback, written) = if requests::is_request(self.this.call.tool) {
+            (Verdict::Allow, &meta.on_unknown_at)
+        } else if destructive {
             (meta.on_destructive_hint, &meta.on_destructive_hint_at)
         } else {
             (meta.on_unknown, &meta.on_unknown_at)

@@ -2,7 +2,7 @@
 //! that can match it, and what these look at. Knows nothing of definitions or calls.
 
 use bouncer_plan::format::{Contract, ContractLayer, NONE, ViewKind};
-use bouncer_plan::{Corrupt, Tables, at, glob, slice};
+use bouncer_plan::{Corrupt, Tables, at, glob, requests, slice};
 
 /// The parts of the plan that apply to a tool.
 #[derive(Clone, Debug, Default)]
@@ -119,10 +119,10 @@ pub(super) fn full_name(server: Option<&str>, tool: &str) -> String {
     full
 }
 
-/// Writes the name that rules match.
+/// Writes the name that rules match. What is no tool has the same name at every server.
 pub(super) fn write_full_name(server: Option<&str>, tool: &str, out: &mut String) {
     out.clear();
-    if let Some(server) = server {
+    if let Some(server) = server.filter(|_| !requests::is_request(tool)) {
         out.push_str(server);
         out.push_str("__");
     }

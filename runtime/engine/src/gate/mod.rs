@@ -27,6 +27,7 @@ mod raised;
 mod reason;
 mod record;
 mod remembered;
+mod request;
 mod rows;
 mod scratch;
 mod session;
@@ -43,11 +44,12 @@ pub use conversation::{Conversation, DEFAULT_PROVENANCE_LIMIT};
 pub use decision::{Approvable, Decision, ObservedPass, Permit, Position, Unvouched};
 pub use grounds::{Grounds, Seen};
 pub use record::VerdictRecord;
+pub use request::{LISTEN, judged_as, request_arguments};
 pub use session::{First, ReadBefore, Session};
 pub use shared::{SharedTally, Tallied, Tally};
 pub use survey::{ContractSeen, Doing, Surveyed};
 
-use crate::provenance::{OutputLabels, Source};
+use crate::provenance::{OutputLabels, Read, Source};
 use crate::tools::{Lock, ToolDefinition};
 use attempt::CallAttempt;
 use bouncer_plan::format::CONTRACT_DISPATCHES;
@@ -71,6 +73,16 @@ pub struct Gate {
     provenance_limit: usize,
     /// What further conversations count their attempts in, beside themselves.
     tally: Option<SharedTally>,
+}
+
+/// Whether a value holds any text.
+fn holds_text(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::String(text) => !text.is_empty(),
+        serde_json::Value::Array(items) => items.iter().any(holds_text),
+        serde_json::Value::Object(members) => members.values().any(holds_text),
+        _ => false,
+    }
 }
 
 /// Methods whose answers list what a server offers.
@@ -410,6 +422,11 @@ impl Gate {
         let provenance = &mut conversation.provenance;
         if LISTINGS.contains(&origin) && value.get("code").is_none() {
             provenance.record_observed(&source, "", value);
+            let read = Read {
+                untrusted: holds_text(value),
+                ..Read::default()
+            };
+            conversation.note_read(&source, read);
         } else {
             let labels = OutputLabels::all(Label::Untrusted);
             let read = provenance.record_result(&source, &labels, value);

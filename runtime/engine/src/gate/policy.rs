@@ -4,7 +4,7 @@ use super::hidden;
 use super::tool::{self, Tool};
 use crate::provenance::OutputLabels;
 use crate::tools::{Heuristics, ToolDefinition};
-use bouncer_plan::{Corrupt, Plan, Tables};
+use bouncer_plan::{Corrupt, Plan, Tables, requests};
 
 /// A plan that judges.
 #[derive(Debug)]
@@ -105,7 +105,8 @@ impl Policy {
         prefix: &str,
     ) -> Result<Tool, Corrupt> {
         let tables = self.plan.tables();
-        let guess = !(self.knows_agent && server == Some(super::AGENT));
+        let agent = self.knows_agent && server == Some(super::AGENT);
+        let guess = !agent && !requests::is_request(&definition.name);
         let heuristics = self.heuristics()?.filter(|_| guess);
         Tool::new(tables, heuristics, server, definition, prefix)
     }

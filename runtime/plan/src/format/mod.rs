@@ -13,7 +13,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, TryFromBytes, Unali
 pub const MAGIC: [u8; 8] = *b"BNCRPLAN";
 /// The format this crate reads and the compiler writes. Any change of a record
 /// changes it.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 /// Reads back as this number only when the bytes are little-endian.
 pub const ENDIAN: u32 = 0x0102_0304;
 /// "None" in a field that holds an index.
@@ -501,6 +501,8 @@ record! {
         effects: U16,
         /// Of outputs without a field label.
         secrecy: Secrecy,
+        /// The folder that relative paths start in; length 0: not known.
+        base: Str,
     }
 }
 

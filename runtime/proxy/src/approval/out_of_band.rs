@@ -5,14 +5,14 @@
 
 use crate::conversation::call::CallContext;
 use bouncer_engine::gate::{Approvable, VerdictRecord};
-use bouncer_store::approvals::{Key, Request, Store, StoreError, Subject};
+use bouncer_store::approvals::{Around, Choice, Key, Request, Store, StoreError, Subject};
 use bouncer_system::log::{note, visible};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Arguments longer than this, in bytes, are more than a human would read.
-const MAX_ARGUMENTS: usize = 256 * 1024;
+/// The longest arguments that are kept for a human, in bytes.
+const MAX_ARGUMENTS: usize = 8 * 1024 * 1024;
 
 /// Calls that wait for a human and are remembered here, at most.
 const MAX_FILED: usize = 1000;
@@ -23,8 +23,11 @@ pub struct Approvals {
     store: Store,
     conversation: String,
     plan: RefCell<Rc<str>>,
-    /// By the key of the whole call: what a human was asked about.
-    filed: RefCell<HashMap<Key, Key>>,
+    /// By the key of the whole call: what a human was asked about, once and for the
+    /// conversation.
+    filed: RefCell<HashMap<Key, [Key; 2]>>,
+    /// The client, as it calls itself.
+    client: RefCell<Option<String>>,
 }
 
 /// Why a call does not wait for a human.
@@ -37,7 +40,7 @@ pub(crate) enum NotAsked {
 }
 
 /// An approval that holds, and is not used up.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct GrantedApproval {
     id: String,
     key: Key,
@@ -62,7 +65,28 @@ impl Approvals {
             conversation,
             plan: RefCell::new(plan.into()),
             filed: RefCell::default(),
+            client: RefCell::default(),
         }
+    }
+
+    /// Says who the client is, as it calls itself.
+    pub(crate) fn set_client(&self, name: Option<String>) {
+        *self.client.borrow_mut() = name;
+    }
+
+    /// The client, as it calls itself.
+    pub(crate) fn client(&self) -> Option<String> {
+        self.client.borrow().clone()
+    }
+
+    /// Decides a request that a human answered elsewhere: in the client's form.
+    pub(crate) fn decided(&self, id: &str, choice: Choice) -> bool {
+        let decided = self.store.decide(id, choice);
+        if let Err(error) = &decided {
+            let error = error.to_string();
+            note(format_args!("{}", visible(&error)));
+        }
+        decided.is_ok()
     }
 
     /// Another plan judges from now on: what was approved under the one before does not
@@ -89,23 +113,23 @@ impl Approvals {
         let Some(call) = self.whole_call(server, context) else {
             return false;
         };
-        let Some(key) = self.filed.borrow().get(&call).copied() else {
+        let Some(keys) = self.filed.borrow().get(&call).copied() else {
             return false;
         };
-        let approved = self.approval(key).is_some();
+        let approved = self.approval(keys).is_some();
         if approved {
             self.filed.borrow_mut().remove(&call);
         }
         approved
     }
 
-    /// The approval that holds for `key`: for the whole conversation, else for once.
-    fn approval(&self, key: Key) -> Option<GrantedApproval> {
-        let held = |lasting| move |id| GrantedApproval { id, key, lasting };
-        let lasting = self.store.lasting(&key, &self.conversation);
-        let found = lasting.and_then(|found| match found {
-            Some(id) => Ok(Some(held(true)(id))),
-            None => Ok(self.store.approved(&key)?.map(held(false))),
+    /// The approval that holds: for the whole conversation, else for once.
+    fn approval(&self, [once, lasting]: [Key; 2]) -> Option<GrantedApproval> {
+        let held = |key, lasting| move |id| GrantedApproval { id, key, lasting };
+        let found = self.store.lasting(&lasting, &self.conversation);
+        let found = found.and_then(|found| match found {
+            Some(id) => Ok(Some(held(lasting, true)(id))),
+            None => Ok(self.store.approved(&once)?.map(held(once, false))),
         });
         found.unwrap_or_else(|error| {
             complain(&error);
@@ -125,10 +149,12 @@ impl Approvals {
             server,
             tool: context.call.tool(),
             arguments: context.call.arguments(),
+            shown: "",
             subject: Subject::Call,
             reason: "",
             at: None,
             grounds: None,
+            around: &Around::default(),
         };
         request.key().ok()
     }
@@ -139,6 +165,7 @@ impl Approvals {
         server: Option<&'a str>,
         context: &'a CallContext<'_>,
         asked: &'a VerdictRecord,
+        (shown, around): (&'a str, &'a Around),
     ) -> Option<Request<'a>> {
         let subject = match &asked.approvable {
             Approvable::Never => return None,
@@ -154,10 +181,12 @@ impl Approvals {
             server,
             tool: context.call.tool(),
             arguments: context.call.arguments(),
+            shown,
             subject,
             reason: &asked.reason,
             at: asked.at.as_deref(),
             grounds: asked.grounds.as_ref(),
+            around,
         })
     }
 
@@ -172,9 +201,10 @@ impl Approvals {
             return None;
         }
         let plan = self.plan();
-        let request = self.request(&plan, server, context, asked)?;
-        match request.key() {
-            Ok(key) => self.approval(key),
+        let around = Around::default();
+        let request = self.request(&plan, server, context, asked, ("", &around))?;
+        match keys(&request) {
+            Ok(keys) => self.approval(keys),
             Err(error) => {
                 complain(&error);
                 None
@@ -205,15 +235,23 @@ impl Approvals {
         asked: &VerdictRecord,
     ) -> Result<String, NotAsked> {
         let unshown = || {
-            let why = "a human has to approve it, but it is too large to be shown";
+            let why = "a human has to approve it, but it is too large to be kept for one";
             NotAsked::Cannot(why.to_owned())
         };
         if too_large(context) {
             return Err(unshown());
         }
         let plan = self.plan();
+        let arguments = context.call.arguments().unwrap_or(b"{}");
+        let (shown, redacted) = bouncer_audit::redacted(arguments);
+        let shown = String::from_utf8(shown).map_err(|_| unshown())?;
+        let around = Around {
+            client: self.client(),
+            read: asked.read.clone(),
+            redacted,
+        };
         let request = self
-            .request(&plan, server, context, asked)
+            .request(&plan, server, context, asked, (&shown, &around))
             .ok_or_else(unshown)?;
         let id = self.store.ask(&request).map_err(|error| match error {
             StoreError::Denied(_) => NotAsked::Declined(error.to_string()),
@@ -224,15 +262,20 @@ impl Approvals {
                 ))
             }
         })?;
-        if let (Some(call), Ok(key)) = (self.whole_call(server, context), request.key()) {
+        if let (Some(call), Ok(keys)) = (self.whole_call(server, context), keys(&request)) {
             let mut filed = self.filed.borrow_mut();
             // Who is forgotten is counted once more, no worse.
             if filed.len() < MAX_FILED {
-                filed.insert(call, key);
+                filed.insert(call, keys);
             }
         }
         Ok(id)
     }
+}
+
+/// What an approval of a request is bound to: for once, and for the conversation.
+fn keys(request: &Request<'_>) -> Result<[Key; 2], StoreError> {
+    Ok([request.key()?, request.lasting_key()?])
 }
 
 /// Whether nobody is ever asked about these arguments, so that none can have an approval.

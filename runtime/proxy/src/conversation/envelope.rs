@@ -3,14 +3,15 @@
 //! This is the only place that makes a [`PassThrough`], and it never makes one for a
 //! call, nor for a line that another reader could take for a call.
 
-use bouncer_engine::gate::CallMessage;
+use bouncer_engine::gate::{CallMessage, LISTEN, judged_as};
 use bouncer_mcp::frame::{
     Frame, FrameReader, Unreadable, ids_of_garbage, is_batch, is_blank, text,
 };
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc::{INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
+use bouncer_plan::requests;
 
-/// The method that is judged.
+/// The method that calls a tool. Others are judged as well: see [`CallMessage::of_request`].
 const CALL: &str = "tools/call";
 
 /// The longest method. Methods are kept while a request is open.
@@ -38,7 +39,8 @@ pub(crate) struct Id<'a> {
 pub(crate) enum FromClient<'a> {
     /// White space.
     Blank,
-    /// A call. Without an id it is a notification: nobody waits for its result.
+    /// A call, or another request that is judged as one. Without an id it is a notification:
+    /// nobody waits for its result.
     Call {
         id: Option<Id<'a>>,
         call: CallMessage<'a>,
@@ -96,9 +98,25 @@ pub(crate) fn classify<'a>(
         };
     }
     match reader.read(line) {
-        Ok(frame) => classify_frame(server, line, &frame),
+        Ok(frame) => classify_frame(reader, server, line, &frame),
         Err(why) => refuse_garbage(line, &why),
     }
+}
+
+/// Reads a call once more, or another request that is judged, which was kept.
+pub(crate) fn reread<'a>(
+    reader: &mut FrameReader,
+    server: Option<&'a str>,
+    line: &'a [u8],
+) -> Option<CallMessage<'a>> {
+    let frame = reader.read(line).ok()?;
+    let method = frame.method().and_then(text)?;
+    if method == CALL {
+        return CallMessage::of(server, &frame).ok();
+    }
+    let params = frame.params();
+    let read = CallMessage::of_request(server, &method, params, line, reader);
+    read.ok().flatten()
 }
 
 fn refuse_garbage<'a>(line: &'a [u8], why: &Unreadable) -> FromClient<'a> {
@@ -116,6 +134,7 @@ fn refuse_garbage<'a>(line: &'a [u8], why: &Unreadable) -> FromClient<'a> {
 }
 
 fn classify_frame<'a>(
+    reader: &mut FrameReader,
     server: Option<&'a str>,
     line: &'a [u8],
     frame: &Frame<'a>,
@@ -166,7 +185,13 @@ fn classify_frame<'a>(
             Err(why) => refuse(frame, raw_id, INVALID_PARAMS, &why.to_string()),
         };
     }
-    if method.trim().eq_ignore_ascii_case(CALL) {
+    let judged = CallMessage::of_request(server, &method, frame.params(), line, reader);
+    match judged {
+        Ok(None) => {}
+        Ok(Some(call)) => return FromClient::Call { id, call },
+        Err(why) => return refuse(frame, raw_id, INVALID_PARAMS, &why.to_string()),
+    }
+    if looks_judged(&method) {
         return refuse(
             frame,
             raw_id,
@@ -188,6 +213,12 @@ fn classify_frame<'a>(
             line,
         },
     }
+}
+
+/// Whether somebody may take a method for one that is judged, though it is none.
+fn looks_judged(method: &str) -> bool {
+    let is = |judged: &str| method.trim().eq_ignore_ascii_case(judged);
+    judged_as(method).is_none() && (is(CALL) || is(LISTEN) || requests::ALL.into_iter().any(is))
 }
 
 fn refuse<'a>(frame: &Frame<'a>, id: Option<&'a [u8]>, code: i32, why: &str) -> FromClient<'a> {

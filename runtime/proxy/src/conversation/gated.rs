@@ -149,10 +149,16 @@ impl Judge for GatedConversation {
         then(Judgement { record, pass })
     }
 
-    fn approve(&mut self, tool: &str, unvouched: &Unvouched<String>) {
+    fn approve(&mut self, tool: &str, unvouched: &Unvouched<String>) -> bool {
         let conversation = &mut self.shared.borrow_mut().conversation;
         let server = self.server.as_deref();
-        conversation.approve(server, tool, &unvouched.param, &unvouched.destination);
+        conversation.approve(server, tool, &unvouched.param, &unvouched.destination)
+    }
+
+    fn withdraw(&mut self, tool: &str, unvouched: &Unvouched<String>) {
+        let conversation = &mut self.shared.borrow_mut().conversation;
+        let server = self.server.as_deref();
+        conversation.withdraw(server, tool, &unvouched.param, &unvouched.destination);
     }
 
     fn pin(&mut self, tools: &[ToolDefinition]) {

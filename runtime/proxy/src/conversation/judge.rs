@@ -25,6 +25,16 @@ pub(crate) enum Pass<'a> {
     Observed(ObservedPass<'a>),
 }
 
+impl Pass<'_> {
+    /// The message that was judged; `None` for a hypothetical call.
+    pub(crate) const fn message(&self) -> Option<&[u8]> {
+        match self {
+            Self::Permit(permit) => permit.message(),
+            Self::Observed(pass) => pass.message(),
+        }
+    }
+}
+
 /// Judges the calls of one conversation and remembers what it has seen.
 pub(crate) trait Judge {
     /// Judges a call, and lets `then` act on the judgement. A permit lives no longer than
@@ -35,8 +45,10 @@ pub(crate) trait Judge {
         attempt: Attempt,
         then: impl FnOnce(Judgement<'_>) -> R,
     ) -> R;
-    /// Remembers that a human vouched for a destination.
-    fn approve(&mut self, tool: &str, unvouched: &Unvouched<String>);
+    /// Remembers that a human vouched for a destination; `false` if it was known.
+    fn approve(&mut self, tool: &str, unvouched: &Unvouched<String>) -> bool;
+    /// Forgets it: it was for one call.
+    fn withdraw(&mut self, tool: &str, unvouched: &Unvouched<String>);
     /// The first listing.
     fn pin(&mut self, tools: &[ToolDefinition]);
     /// A later listing.

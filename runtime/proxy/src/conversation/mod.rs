@@ -5,6 +5,7 @@
 pub(crate) mod call;
 pub(crate) mod envelope;
 pub(crate) mod gated;
+pub(crate) mod guarded;
 pub(crate) mod judge;
 pub(crate) mod related;
 pub(crate) mod settings;

@@ -1,5 +1,7 @@
 //! How a proxy behaves, whatever the policy says.
 
+use crate::conversation::guarded::Guarded;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How the proxy behaves.
@@ -16,6 +18,8 @@ pub struct Settings {
     pub grace: Duration,
     /// Forward what the policy asks about or denies, and log what it would have said.
     pub observe: bool,
+    /// What is bouncer's own: no call may name it.
+    pub guarded: Arc<Guarded>,
 }
 
 impl Default for Settings {
@@ -27,6 +31,7 @@ impl Default for Settings {
             listing_timeout: Duration::from_secs(10),
             grace: Duration::from_secs(2),
             observe: false,
+            guarded: Arc::default(),
         }
     }
 }

@@ -92,6 +92,7 @@ impl<J: Judge + 'static> Router<J> {
         *backend.greeting.borrow_mut() = Value::Null;
         *backend.inbox.borrow_mut() = Some(Rc::clone(&inbox));
         *backend.questions.borrow_mut() = Rc::clone(&link.questions);
+        *mediator.questions_about.borrow_mut() = Rc::clone(&link.questions);
         *backend.asks.borrow_mut() = Rc::clone(&mediator.asks);
         backend.greeted.set(false);
         backend.state.set(BackendState::Starting);

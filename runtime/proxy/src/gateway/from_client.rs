@@ -4,7 +4,7 @@
 //! message, above all a call's arguments, goes on byte for byte. Calls are judged behind
 //! this: by their server's own mediator, under the tool's own name.
 
-use crate::conversation::call::{CallContext, proxy_denial};
+use crate::conversation::call::{Asker, CallContext, proxy_denial};
 use crate::conversation::envelope::{FromClient, Id, PassThrough, classify};
 use crate::conversation::judge::Judge;
 use crate::gateway::catalogue::Route;
@@ -16,7 +16,7 @@ use crate::gateway::tasks::TaskRole;
 use crate::wire::line::{Line, LineReader};
 use bouncer_audit::Outcome;
 use bouncer_engine::gate::CallMessage;
-use bouncer_mcp::frame::FrameReader;
+use bouncer_mcp::frame::{FrameReader, text};
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc::METHOD_NOT_FOUND;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
@@ -57,6 +57,9 @@ impl<J: Judge + 'static> Router<J> {
 
     async fn on_client_line(self: &Rc<Self>, frames: &mut FrameReader, line: &[u8]) {
         match classify(frames, None, line) {
+            FromClient::Call { id, call } if call.is_request() => {
+                self.on_judged(frames, id, line).await;
+            }
             FromClient::Call { id, call } => {
                 if self.may_open(id.as_ref(), line).await {
                     self.on_call(frames, id, &call).await;
@@ -70,7 +73,7 @@ impl<J: Judge + 'static> Router<J> {
             } => {
                 if self.may_open(Some(&id), line).await {
                     self.client().room().await;
-                    self.on_request(frames, &id, &method, params, &pass);
+                    self.on_request(frames, &id, &method, params, pass.bytes());
                 }
             }
             FromClient::Notification {
@@ -108,6 +111,26 @@ impl<J: Judge + 'static> Router<J> {
         false
     }
 
+    /// A request that its server's mediator judges, though it is no call.
+    async fn on_judged(self: &Rc<Self>, frames: &mut FrameReader, id: Option<Id<'_>>, line: &[u8]) {
+        let Ok(frame) = frames.read(line) else { return };
+        let method = frame.method().and_then(text).unwrap_or_default();
+        let Some(id) = id else {
+            return self.drop_notification(&method);
+        };
+        if self.may_open(Some(&id), line).await {
+            self.client().room().await;
+            self.on_request(frames, &id, &method, frame.params(), line);
+        }
+    }
+
+    fn drop_notification(&self, method: &str) {
+        note(format_args!(
+            "{} of the client is dropped: it is not known which server it is for",
+            quoted(method, 100)
+        ));
+    }
+
     async fn on_call(
         self: &Rc<Self>,
         frames: &mut FrameReader,
@@ -138,6 +161,7 @@ impl<J: Judge + 'static> Router<J> {
         self.client().room().await;
         let context = CallContext {
             id,
+            asker: Asker::Client,
             call,
             number: self.records.next_call(),
             received: Instant::now(),
@@ -208,6 +232,7 @@ impl<J: Judge + 'static> Router<J> {
         if !self.routes.borrow_mut().end_answering(&id.key) {
             let context = CallContext {
                 id: Some(id),
+                asker: Asker::Client,
                 call: &call,
                 number: self.records.next_call(),
                 received: Instant::now(),
@@ -328,7 +353,7 @@ impl<J: Judge + 'static> Router<J> {
         id: &Id<'_>,
         method: &str,
         params: Option<&[u8]>,
-        pass: &PassThrough<'_>,
+        line: &[u8],
     ) {
         match method {
             "initialize" => return self.on_initialize(id, params),
@@ -365,12 +390,12 @@ impl<J: Judge + 'static> Router<J> {
             ("tools/list", _) => self.list_tools(id),
             ("logging/setLevel", _) => self.on_set_level(id, params),
             _ if tasks => {
-                if let Err((code, why)) = self.on_tasks(frames, id, method, params, pass) {
+                if let Err((code, why)) = self.on_tasks(frames, id, method, params, line) {
                     self.answer_error(id.raw, code, &why);
                 }
             }
             _ => {
-                if let Err((code, why)) = self.on_routed(frames, id, method, params, pass) {
+                if let Err((code, why)) = self.on_routed(frames, id, method, params, line) {
                     self.answer_error(id.raw, code, &why);
                 }
             }
@@ -459,10 +484,7 @@ impl<J: Judge + 'static> Router<J> {
                     backend.push(line);
                 }
             }
-            _ => note(format_args!(
-                "{} of the client is dropped: it is not known which server it is for",
-                quoted(method, 100)
-            )),
+            _ => self.drop_notification(method),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Servers are told by what they list; what nobody has listed yet is asked for first. Knows
 //! nothing of calls.
 
-use crate::conversation::envelope::{FromClient, Id, PassThrough, classify};
+use crate::conversation::envelope::Id;
 use crate::conversation::judge::Judge;
 use crate::gateway::catalogue::Route;
 use crate::gateway::lists::List;
@@ -11,6 +11,7 @@ use crate::gateway::router::{Backend, Router};
 use crate::gateway::routes::Routed;
 use crate::gateway::tasks::TaskRole;
 use bouncer_mcp::frame::{FrameReader, Unreadable, text};
+use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS};
 use bouncer_system::log::quoted;
 use std::rc::Rc;
@@ -23,19 +24,19 @@ impl<J: Judge + 'static> Router<J> {
         id: &Id<'_>,
         method: &str,
         params: Option<&[u8]>,
-        pass: &PassThrough<'_>,
+        line: &[u8],
     ) -> Result<(), (i32, String)> {
         let target = target(frames, method, params).map_err(|why| (INVALID_PARAMS, why))?;
         let owner = self.owner(&target);
         if let Some(route) = owner.map_err(|why| (INVALID_PARAMS, why))? {
             let failed = |why| (INTERNAL_ERROR, why);
             return self
-                .forward_routed(frames, id, pass.bytes(), &target, &route)
+                .forward_routed(frames, id, line, &target, &route)
                 .map_err(failed);
         }
         // Nobody has listed it yet: ask, and look again.
         self.routes.borrow_mut().start_answering(&id.key);
-        let (router, line) = (Rc::clone(self), pass.bytes().to_vec());
+        let (router, line) = (Rc::clone(self), line.to_vec());
         tokio::task::spawn_local(async move { router.route_later(&line).await });
         Ok(())
     }
@@ -43,12 +44,13 @@ impl<J: Judge + 'static> Router<J> {
     async fn route_later(self: &Rc<Self>, line: &[u8]) {
         // The line was read before; reading it again is simpler than owning its parts.
         let mut frames = FrameReader::new(self.settings.max_message);
-        let FromClient::Request {
-            id, method, params, ..
-        } = classify(&mut frames, None, line)
-        else {
+        let Ok(frame) = frames.read(line) else { return };
+        let (method, params) = (frame.method().and_then(text), frame.params());
+        let (Some(raw), Some(method)) = (frame.id(), method) else {
             return;
         };
+        let Some(key) = Key::parse(raw) else { return };
+        let id = Id { raw, key };
         let Ok(target) = target(&mut frames, &method, params) else {
             return;
         };

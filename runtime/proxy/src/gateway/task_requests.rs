@@ -1,7 +1,7 @@
 //! Requests about tasks, and what is said with regard to one: which server it is for, and
 //! the id that the other side knows.
 
-use crate::conversation::envelope::{Id, PassThrough};
+use crate::conversation::envelope::Id;
 use crate::conversation::judge::Judge;
 use crate::gateway::router::{Backend, Router};
 use crate::gateway::routes::Request;
@@ -133,7 +133,7 @@ impl<J: Judge + 'static> Router<J> {
         id: &Id<'a>,
         method: &str,
         params: Option<&'a [u8]>,
-        pass: &'a PassThrough<'_>,
+        line: &'a [u8],
     ) -> Result<(), (i32, String)> {
         let newer = self.sessionless.get();
         if newer && !TASK_METHODS.contains(&method) {
@@ -192,7 +192,6 @@ impl<J: Judge + 'static> Router<J> {
             let asked = self.replies(&task, responses);
             edits.push(asked.map_err(|why| (INVALID_PARAMS, why))?);
         }
-        let line = pass.bytes();
         // Slices of the parameters are slices of the line.
         self.forward(frames, id, (backend, task_role), line, meta, edits)
             .map_err(failed)

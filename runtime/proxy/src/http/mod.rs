@@ -7,6 +7,7 @@
 
 mod answers;
 pub(crate) mod config;
+pub(crate) mod doorway;
 mod early;
 pub(crate) mod guard;
 mod modern;

@@ -1,5 +1,6 @@
 //! Connections: how many, how long they may take, and how they end.
 
+use crate::http::doorway::{Doorway, Place};
 use crate::http::registry::SessionRegistry;
 use crate::http::requests::handle;
 use crate::http::tls::Tls;
@@ -12,11 +13,10 @@ use std::future::Future;
 use std::io;
 use std::pin::pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::{JoinSet, spawn_local};
 use tokio::time::{sleep, timeout};
 
@@ -85,14 +85,13 @@ async fn accept(
     connections: &mut JoinSet<()>,
     over: &watch::Sender<bool>,
 ) -> Infallible {
-    let places = Arc::new(Semaphore::new(registry.limits.connections));
+    let doorway = Doorway::new(registry.limits.connections);
     loop {
-        // Who comes when all places are taken waits at the door.
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
-            return std::future::pending().await;
-        };
         match listener.accept().await {
             Ok((stream, _)) => {
+                let Some(place) = doorway.enter().await else {
+                    return std::future::pending().await;
+                };
                 while connections.try_join_next().is_some() {}
                 connections.spawn_local(connection(
                     Rc::clone(registry),
@@ -105,7 +104,8 @@ async fn accept(
             Err(error) => {
                 note(format_args!("a connection cannot be taken: {error}"));
                 // Too many open files: others have to end first.
-                sleep(Duration::from_millis(100)).await;
+                doorway.make_room();
+                sleep(Duration::from_millis(10)).await;
             }
         }
     }
@@ -116,33 +116,49 @@ async fn connection(
     stream: TcpStream,
     tls: Option<Rc<Tls>>,
     over: watch::Receiver<bool>,
-    _place: OwnedSemaphorePermit,
+    place: Place,
 ) {
     // Small answers are not to wait for more.
     let _ = stream.set_nodelay(true);
+    let place = Rc::new(place);
     let Some(tls) = tls else {
-        return speak(registry, stream, over).await;
+        return speak(registry, stream, over, place).await;
     };
     let mut ends = over.clone();
     let shaken = tokio::select! {
         shaken = timeout(registry.limits.reading, tls.accept(stream)) => shaken,
+        () = place.is_needed() => return,
         _ = ends.wait_for(|over| *over) => return,
     };
     // Who speaks no TLS, or takes too long over it, is hung up on.
     if let Ok(Some(stream)) = shaken {
-        speak(registry, stream, over).await;
+        speak(registry, stream, over, place).await;
     }
 }
 
 /// Speaks HTTP over a connection.
-async fn speak<S>(registry: Rc<SessionRegistry>, stream: S, mut over: watch::Receiver<bool>)
-where
+async fn speak<S>(
+    registry: Rc<SessionRegistry>,
+    stream: S,
+    mut over: watch::Receiver<bool>,
+    place: Rc<Place>,
+) where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
     let reading = registry.limits.reading;
-    let service = service_fn(move |request| {
-        let registry = Rc::clone(&registry);
-        async move { Ok::<_, Infallible>(handle(registry, request).await) }
+    let service = service_fn({
+        let place = Rc::clone(&place);
+        move |request| {
+            let (registry, place) = (Rc::clone(&registry), Rc::clone(&place));
+            async move {
+                place.is_known();
+                let answer = handle(registry, request).await;
+                if answer.status().is_client_error() {
+                    place.is_stranger();
+                }
+                Ok::<_, Infallible>(answer)
+            }
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -154,6 +170,7 @@ where
     tokio::select! {
         // What goes wrong here goes wrong for the client.
         _ = connection.as_mut() => {}
+        () = place.is_needed() => {}
         _ = over.wait_for(|over| *over) => {
             connection.as_mut().graceful_shutdown();
             let _ = connection.await;

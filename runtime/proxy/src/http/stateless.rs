@@ -40,13 +40,13 @@ pub(super) async fn post(
     frames: &mut FrameReader,
     message: &FromClient<'_>,
 ) -> EarlyAnswer<HttpResponse> {
+    let called;
     let (id, method, params) = match message {
         FromClient::Call { id: Some(id), .. } => {
-            let params = frames
-                .read(asked.line)
-                .ok()
-                .and_then(|frame| frame.params());
-            (id, "tools/call", params)
+            let frame = frames.read(asked.line).ok();
+            called = frame.and_then(|frame| frame.method()).and_then(text);
+            let params = frame.and_then(|frame| frame.params());
+            (id, called.as_deref().unwrap_or_default(), params)
         }
         FromClient::Request {
             id, method, params, ..

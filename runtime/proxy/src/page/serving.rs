@@ -1,5 +1,6 @@
 //! Connections of browsers, and what is looked at before the site is asked.
 
+use crate::http::doorway::{Doorway, Place};
 use crate::http::guard::only;
 use crate::page::answers;
 use crate::page::answers::HttpResponse;
@@ -17,7 +18,7 @@ use std::net::TcpListener as Taken;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 /// Connections at a time; more wait at the door.
@@ -78,23 +79,40 @@ pub(super) fn run(listener: Taken, door: &Arc<PageAccess>, site: &Arc<dyn PageCo
 }
 
 async fn accept(house: &Arc<PageServer>, listener: &TcpListener) {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+    let doorway = Doorway::new(MAX_CONNECTIONS);
+    loop {
         match listener.accept().await {
             Ok((stream, _)) => {
+                let Some(place) = doorway.enter().await else {
+                    return;
+                };
                 tokio::spawn(connection(Arc::clone(house), stream, place));
             }
             // Too many open files: others have to end first.
-            Err(_) => sleep(Duration::from_millis(100)).await,
+            Err(_) => {
+                doorway.make_room();
+                sleep(Duration::from_millis(10)).await;
+            }
         }
     }
 }
 
-async fn connection(house: Arc<PageServer>, stream: TcpStream, _place: OwnedSemaphorePermit) {
+async fn connection(house: Arc<PageServer>, stream: TcpStream, place: Place) {
     let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request| {
-        let house = Arc::clone(&house);
-        async move { Ok::<_, Infallible>(answer(&house, request).await) }
+    let place = Arc::new(place);
+    let service = service_fn({
+        let place = Arc::clone(&place);
+        move |request| {
+            let (house, place) = (Arc::clone(&house), Arc::clone(&place));
+            async move {
+                place.is_known();
+                let answer = answer(&house, request).await;
+                if answer.status().is_client_error() {
+                    place.is_stranger();
+                }
+                Ok::<_, Infallible>(answer)
+            }
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -103,7 +121,10 @@ async fn connection(house: Arc<PageServer>, stream: TcpStream, _place: OwnedSema
         .max_headers(MAX_HEADERS)
         .serve_connection(TokioIo::new(stream), service);
     // What goes wrong here goes wrong for the browser.
-    let _ = timeout(LASTING, connection).await;
+    tokio::select! {
+        _ = timeout(LASTING, connection) => {}
+        () = place.is_needed() => {}
+    }
 }
 
 async fn answer(house: &Arc<PageServer>, request: Request<Incoming>) -> HttpResponse {

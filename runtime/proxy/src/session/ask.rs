@@ -1,18 +1,20 @@
 //! Puts a question to the human behind the client, as an MCP form elicitation, and waits.
 
-use crate::approval::prompt::{is_yes, request};
-use crate::conversation::call::CallContext;
+use crate::approval::prompt::{request, yes};
+use crate::conversation::call::{Asker, CallContext};
 use crate::conversation::judge::Judge;
 use crate::conversation::related::{RelatedRequest, RelatedRequests};
 use crate::session::mediator::Mediator;
 use crate::session::open_requests::PendingCall;
+use bouncer_engine::gate::VerdictRecord;
+use bouncer_mcp::id::Key;
 use serde_json::json;
 
 /// What came of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PromptOutcome {
-    /// A clear yes.
-    Approved,
+    /// A clear yes; to whatever is sent to a destination in this conversation, if that was said.
+    Approved(bool),
     /// Anything else that was said.
     Declined,
     /// The client could not ask: it answered with an error.
@@ -29,10 +31,10 @@ pub(crate) enum PromptOutcome {
 struct AboutCall<'a>(&'a RelatedRequests, &'a str);
 
 impl<'a> AboutCall<'a> {
-    fn note(asks: &'a RelatedRequests, id: &'a str, context: &CallContext<'_>) -> Self {
-        if let Some(request) = &context.id {
+    fn note(asks: &'a RelatedRequests, id: &'a str, request: Option<Key>) -> Self {
+        if let Some(request) = request {
             let related = RelatedRequest {
-                request: request.key.clone(),
+                request,
                 name: id.to_owned(),
                 of: 1,
             };
@@ -49,10 +51,26 @@ impl Drop for AboutCall<'_> {
 }
 
 impl<J: Judge> Mediator<J> {
+    /// The request of the client that a question belongs to.
+    fn client_request(&self, context: &CallContext<'_>) -> Option<Key> {
+        let id = context.id.as_ref()?;
+        if !matches!(context.asker, Asker::Server) {
+            return Some(id.key.clone());
+        }
+        // What a server asks is about a call that is under way, where that is known.
+        let Key::Text(name) = &id.key else {
+            return None;
+        };
+        let questions = self.questions_about.borrow();
+        let related = questions.borrow().get(name).cloned();
+        related.map(|related| related.request)
+    }
+
     /// Asks, and waits for the answer, the time-out or the end of the call.
     pub(crate) async fn ask(
         &self,
         message: &str,
+        asked: &VerdictRecord,
         context: &CallContext<'_>,
         waiting: &PendingCall,
     ) -> PromptOutcome {
@@ -64,13 +82,15 @@ impl<J: Judge> Mediator<J> {
         let answer = self.requests.borrow_mut().expect_client(&id);
         // Whoever passes it on has to know which call it is about: a yes to it is none to
         // another.
-        let asks = AboutCall::note(&self.asks, &id, context);
-        self.client
-            .push(request(&id, message).to_string().as_bytes());
+        let asks = AboutCall::note(&self.asks, &id, self.client_request(context));
+        let question = request(&id, message, context.call.tool(), asked);
+        self.client.push(question.to_string().as_bytes());
         let reply = tokio::select! {
             answer = answer => match answer {
-                Ok(Some(result)) if is_yes(&result) => return PromptOutcome::Approved,
-                Ok(Some(_)) => return PromptOutcome::Declined,
+                Ok(Some(result)) => {
+                    let yes = yes(&result);
+                    return yes.map_or(PromptOutcome::Declined, PromptOutcome::Approved);
+                }
                 Ok(None) => return PromptOutcome::Unasked,
                 Err(_) => return PromptOutcome::Gone,
             },

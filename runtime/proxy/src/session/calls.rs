@@ -1,9 +1,9 @@
 //! The way of one call: wait for the tools to be listed, judge, ask a human where the
 //! policy wants one, and forward or deny.
 
-use crate::approval::prompt;
-use crate::conversation::call::{CallContext, proxy_denial};
-use crate::conversation::envelope::{FromClient, Id, classify};
+use crate::approval::prompt::{Question, Words};
+use crate::conversation::call::{Asker, CallContext, proxy_denial};
+use crate::conversation::envelope::{Id, reread};
 use crate::conversation::judge::Judge;
 use crate::session::ask::PromptOutcome;
 use crate::session::mediator::Mediator;
@@ -12,6 +12,7 @@ use bouncer_audit::Outcome;
 use bouncer_engine::gate::{Approvable, Attempt, CallMessage, VerdictRecord};
 use bouncer_mcp::frame::FrameReader;
 use bouncer_mcp::id::Key;
+use bouncer_store::approvals::Choice;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,7 @@ struct DeferredCall {
     line: Vec<u8>,
     raw_id: Option<Vec<u8>>,
     key: Option<Key>,
+    of_server: bool,
     number: u64,
     received: Instant,
 }
@@ -38,13 +40,14 @@ impl<J: Judge + 'static> Mediator<J> {
     pub(crate) async fn on_call(self: &Rc<Self>, id: Option<Id<'_>>, call: &CallMessage<'_>) {
         let context = CallContext {
             id,
+            asker: Asker::Client,
             call,
             number: self.records.next_call(),
             received: Instant::now(),
         };
         self.upstream.room().await;
         self.client.room().await;
-        let asked = if self.listing.is_stale() {
+        let asked = if self.listing.is_stale() && !call.is_request() {
             self.list_tools(false);
             None
         } else if self.judge.borrow().is_held_up(call.tool()) {
@@ -55,26 +58,51 @@ impl<J: Judge + 'static> Mediator<J> {
                 asked => asked,
             }
         };
+        self.defer(&context, asked);
+    }
+
+    /// Takes a request of the server to the client that is judged as a call is. Returns once it
+    /// has gone on, is refused, or waits.
+    pub(crate) fn on_server_call(self: &Rc<Self>, id: Option<Id<'_>>, call: &CallMessage<'_>) {
+        let context = CallContext {
+            id,
+            asker: Asker::Server,
+            call,
+            number: self.records.next_call(),
+            received: Instant::now(),
+        };
+        if self.judge.borrow().is_held_up(call.tool()) {
+            self.defer(&context, None);
+        } else if let Some(asked) = self.attempt(&context, Attempt::First) {
+            self.defer(&context, Some(asked));
+        }
+    }
+
+    /// Decides later, with all that is borrowed now.
+    fn defer(self: &Rc<Self>, context: &CallContext<'_>, asked: Option<VerdictRecord>) {
+        let of_server = matches!(context.asker, Asker::Server);
         let key = context.id.as_ref().map(|id| id.key.clone());
-        let waiting = self
-            .requests
-            .borrow_mut()
-            .wait(key.as_ref(), call.message().len());
+        // Ids of the server's are none of the client's: it does not take them back by these.
+        let of_client = key.as_ref().filter(|_| !of_server);
+        let bytes = context.call.message().len();
+        let waiting = self.requests.borrow_mut().wait(of_client, bytes);
         let Some(waiting) = waiting else {
             let why = proxy_denial("too many calls wait already");
-            return self.block(&context, &why, Outcome::NobodyToAsk);
+            return self.block(context, &why, Outcome::NobodyToAsk);
         };
         let deferred = DeferredCall {
-            line: call.message().to_vec(),
+            line: context.call.message().to_vec(),
             raw_id: context.id.as_ref().map(|id| id.raw.to_vec()),
             key,
+            of_server,
             number: context.number,
             received: context.received,
         };
         let mediator = Rc::clone(self);
         tokio::task::spawn_local(async move {
             mediator.decide_later(&deferred, asked, &waiting).await;
-            mediator.decided(deferred.key.as_ref(), &waiting);
+            let of_client = deferred.key.as_ref().filter(|_| !deferred.of_server);
+            mediator.decided(of_client, &waiting);
         });
     }
 
@@ -89,12 +117,16 @@ impl<J: Judge + 'static> Mediator<J> {
         // The line was read before; reading it again is simpler than owning its parts.
         let mut reader = FrameReader::new(self.settings.max_message);
         let server = self.server.as_deref();
-        let FromClient::Call { call, .. } = classify(&mut reader, server, &deferred.line) else {
+        let Some(call) = reread(&mut reader, server, &deferred.line) else {
             return;
         };
         let id = deferred.raw_id.as_deref().zip(deferred.key.clone());
         let context = CallContext {
             id: id.map(|(raw, key)| Id { raw, key }),
+            asker: match deferred.of_server {
+                true => Asker::Server,
+                false => Asker::Client,
+            },
             call: &call,
             number: deferred.number,
             received: deferred.received,
@@ -142,6 +174,39 @@ impl<J: Judge + 'static> Mediator<J> {
         }
     }
 
+    /// The words of a question, and the request under which all of it can be read, if a form
+    /// has no room for that.
+    fn question(
+        &self,
+        context: &CallContext<'_>,
+        asked: &VerdictRecord,
+    ) -> Option<(String, Option<String>)> {
+        let approvals = self.records.approvals.as_ref();
+        let client = self.requests.borrow().client.name.clone();
+        let audit = self.records.audit.borrow();
+        let put = |filed: Option<&str>| {
+            let question = Question {
+                server: self.server.as_deref(),
+                call: context.call,
+                asked,
+                client: client.as_deref(),
+                conversation: audit.names().0,
+                filed,
+            };
+            question.words()
+        };
+        match put(None)? {
+            Words { text, whole: true } => Some((text, None)),
+            Words { whole: false, .. } => {
+                let id = approvals?
+                    .ask(self.server.as_deref(), context, asked)
+                    .ok()?;
+                let words = put(Some(&id))?;
+                Some((words.text, Some(id)))
+            }
+        }
+    }
+
     /// Asks about one thing after the other, until the call is allowed or blocked.
     async fn ask_until_decided(
         &self,
@@ -150,15 +215,24 @@ impl<J: Judge + 'static> Mediator<J> {
         waiting: &PendingCall,
     ) {
         let mut attempt = Attempt::AfterApproval;
+        let mut vouched = Vec::new();
         for _ in 0..MAX_QUESTIONS {
-            let server = self.server.as_deref();
-            let Some(message) = prompt::message(server, context.call, &asked) else {
+            let Some((message, filed)) = self.question(context, &asked) else {
                 // A form has no room for it; the store and the page do.
                 let why = "a human has to approve it, but it is too large for a form";
                 return self.ask_out_of_band(context, &asked, why);
             };
             let generation = self.judge.borrow().generation();
-            let reply = self.ask(&message, context, waiting).await;
+            let reply = self.ask(&message, &asked, context, waiting).await;
+            if let (Some(id), Some(approvals)) = (&filed, &self.records.approvals) {
+                let choice = match reply {
+                    PromptOutcome::Approved(true) => Some(Choice::ApproveForConversation),
+                    PromptOutcome::Approved(false) => Some(Choice::Approve),
+                    PromptOutcome::Declined => Some(Choice::Deny),
+                    _ => None,
+                };
+                choice.map(|choice| approvals.decided(id, choice));
+            }
             // Meanwhile the tool may have changed.
             self.wait_for_listing(waiting).await;
             self.upstream.room().await;
@@ -167,7 +241,7 @@ impl<J: Judge + 'static> Mediator<J> {
                 return self.log_cancelled(context);
             }
             match reply {
-                PromptOutcome::Approved => {}
+                PromptOutcome::Approved(_) => {}
                 PromptOutcome::TimedOut => {
                     let why = asked.denied_because("nobody approved in time");
                     return self.block(context, &why, Outcome::TimedOut);
@@ -189,16 +263,24 @@ impl<J: Judge + 'static> Mediator<J> {
             }
             // The human answered what another policy asked: that lifts nothing here.
             let outdated = self.judge.borrow().generation() != generation;
+            if outdated {
+                vouched.clear();
+            }
             match &asked.approvable {
                 _ if outdated => attempt = Attempt::AfterApproval,
-                Approvable::Destination(unvouched) => {
-                    let mut judge = self.judge.borrow_mut();
-                    judge.approve(context.call.tool(), unvouched);
-                }
+                // The store has it, and is asked.
+                _ if filed.is_some() => {}
+                Approvable::Destination(unvouched) => match reply {
+                    PromptOutcome::Approved(true) => {
+                        let mut judge = self.judge.borrow_mut();
+                        judge.approve(context.call.tool(), unvouched);
+                    }
+                    _ => vouched.push(unvouched.clone()),
+                },
                 Approvable::ThisCall => attempt = Attempt::ApprovedOnce,
                 Approvable::Never => {}
             }
-            match self.attempt(context, attempt) {
+            match self.attempt_vouched(context, attempt, &vouched) {
                 None => return,
                 // The approval did not help: asking again would go in circles.
                 Some(next) if next == asked && !outdated => {

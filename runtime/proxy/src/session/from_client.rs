@@ -126,7 +126,11 @@ impl<J: Judge + 'static> Mediator<J> {
         }
         let kind = match method.as_str() {
             "initialize" => {
-                self.requests.borrow_mut().client = traits(params);
+                let traits = traits(params);
+                if let Some(approvals) = &self.records.approvals {
+                    approvals.set_client(traits.name.clone());
+                }
+                self.requests.borrow_mut().client = traits;
                 RequestKind::Initialize
             }
             "tools/list" => RequestKind::ListTools,
@@ -215,6 +219,9 @@ impl<J: Judge + 'static> Mediator<J> {
     }
 }
 
+/// Characters of a client's name that are kept.
+const MAX_NAME: usize = 200;
+
 /// What `initialize` says about the client.
 fn traits(params: Option<&[u8]>) -> ClientTraits {
     let params: Value = params
@@ -227,7 +234,13 @@ fn traits(params: Option<&[u8]>) -> ClientTraits {
         .is_some_and(|modes| {
             modes.is_empty() || modes.contains_key("form") || !modes.contains_key("url")
         });
+    let said = |what: &str| params.pointer(&format!("/clientInfo/{what}"))?.as_str();
+    let name = said("name").map(|name| match said("version") {
+        Some(version) => format!("{name} {version}"),
+        None => name.to_owned(),
+    });
     ClientTraits {
+        name: name.map(|name| name.chars().take(MAX_NAME).collect()),
         asks_humans,
         request_meta: None,
     }

@@ -2,10 +2,14 @@
 //!
 //! Everything an agent may get to read is recorded before it is passed on.
 
+use crate::conversation::call::{Asker, CallContext};
+use crate::conversation::envelope::Id;
 use crate::conversation::judge::Judge;
 use crate::session::mediator::Mediator;
 use crate::session::open_requests::{OpenRequest, RequestKind};
+use crate::upstream::proxy_message::ProxyMessage;
 use crate::wire::line::{Line, LineReader};
+use bouncer_engine::gate::{Attempt, CallMessage};
 use bouncer_mcp::frame::{
     Frame, FrameReader, Unreadable, ids_of_garbage, is_batch, is_blank, text,
 };
@@ -16,12 +20,47 @@ use bouncer_mcp::version::{INPUT_REQUIRED, TASK};
 use bouncer_system::log::{note, quoted, visible};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Instant;
 use tokio::io::AsyncRead;
 
 /// Whether a result asks for something first.
 fn asks(outcome: &Value) -> bool {
     outcome.get("resultType").and_then(Value::as_str) == Some(INPUT_REQUIRED)
+}
+
+/// What is asked for in an answer: the method, the parameters, and all of it.
+type AskedFor<'a> = (String, Option<&'a [u8]>, &'a [u8]);
+
+/// What an answer of the version without an introduction asks for, itself or in the result of
+/// a task.
+fn asked_for<'a>(frames: &mut FrameReader, outcome: &'a [u8]) -> Result<Vec<AskedFor<'a>>, String> {
+    let mut all = Vec::new();
+    let mut around = Some(outcome);
+    for _ in 0..2 {
+        let Some(object) = around.filter(|raw| raw.starts_with(b"{")) else {
+            break;
+        };
+        let unread = |why: String| format!("the server asks what cannot be read: {why}");
+        let read = frames.members(object, ["inputRequests", "result"]);
+        let [asked, inner] = read.map_err(|why| unread(why.to_string()))?;
+        around = inner;
+        let Some(asked) = asked else { continue };
+        let asked: BTreeMap<String, &RawValue> = match serde_json::from_slice(asked) {
+            Ok(asked) => asked,
+            // No client takes it for requests.
+            Err(_) => continue,
+        };
+        for request in asked.into_values() {
+            let whole = request.get().as_bytes();
+            let read = frames.members(whole, ["method", "params"]);
+            let [method, params] = read.map_err(|why| unread(why.to_string()))?;
+            all.extend(method.and_then(text).map(|method| (method, params, whole)));
+        }
+    }
+    Ok(all)
 }
 
 /// The id of the task that a result is, in either version.
@@ -123,10 +162,79 @@ impl<J: Judge + 'static> Mediator<J> {
             ));
             return;
         }
-        self.client.push(line);
+        let server = self.server.as_deref();
+        match CallMessage::of_request(server, method, frame.params(), line, frames) {
+            Ok(None) => self.client.push(line),
+            Ok(Some(call)) => {
+                let id = frame.id().zip(frame.id().and_then(Key::parse));
+                return self.on_server_call(id.map(|(raw, key)| Id { raw, key }), &call);
+            }
+            Err(why) => {
+                note(format_args!(
+                    "{} of the server is dropped: {}",
+                    quoted(method, 100),
+                    visible(&why.to_string())
+                ));
+                return self.refuse_server(frame, line, &why.to_string());
+            }
+        }
         if method == "notifications/tools/list_changed" {
             self.list_tools(true);
         }
+    }
+
+    /// Logs and answers a request of the server that cannot be judged.
+    fn refuse_server(&self, frame: &Frame<'_>, line: &[u8], why: &str) {
+        self.log_refused(line, why);
+        if let Some(raw) = frame.id()
+            && let Some(key) = Key::parse(raw)
+            && self.requests.borrow_mut().close_server_request(&key)
+        {
+            let error = jsonrpc::error(raw, jsonrpc::INVALID_PARAMS, why, None);
+            self.upstream.say(&ProxyMessage::refused(error));
+        }
+    }
+
+    /// Whether everything that an answer asks for may be asked for. If not, the client was
+    /// told.
+    fn may_ask(&self, frames: &mut FrameReader, open: &OpenRequest, outcome: &[u8]) -> bool {
+        let asked = match asked_for(frames, outcome) {
+            Ok(asked) => asked,
+            Err(why) => {
+                self.fail(open, &why);
+                return false;
+            }
+        };
+        let Some(key) = Key::parse(&open.raw) else {
+            return true;
+        };
+        let server = self.server.as_deref();
+        asked.iter().all(|(method, params, whole)| {
+            let read = CallMessage::of_request(server, method, *params, whole, frames);
+            match read {
+                Ok(None) => true,
+                Err(why) => {
+                    self.fail(open, &format!("the server asks what cannot be read: {why}"));
+                    false
+                }
+                Ok(Some(call)) => {
+                    let may = Cell::new(false);
+                    let id = Id {
+                        raw: &open.raw,
+                        key: key.clone(),
+                    };
+                    let context = CallContext {
+                        id: Some(id),
+                        asker: Asker::Answer(&may),
+                        call: &call,
+                        number: self.records.next_call(),
+                        received: Instant::now(),
+                    };
+                    self.attempt(&context, Attempt::First);
+                    may.get()
+                }
+            }
+        })
     }
 
     /// Records what a message of the server tells; `false` if it cannot be read.
@@ -178,6 +286,14 @@ impl<J: Judge + 'static> Mediator<J> {
         match outcome.map(serde_json::from_slice::<Value>) {
             Some(Ok(outcome)) => {
                 self.record_answer(&open.kind, &outcome);
+                if let Some(result) = frame.result()
+                    && ["/inputRequests", "/result/inputRequests"]
+                        .iter()
+                        .any(|at| outcome.pointer(at).is_some())
+                    && !self.may_ask(frames, &open, result)
+                {
+                    return;
+                }
                 let shown = match (&open.kind, frame.result()) {
                     (RequestKind::ListTools, Some(result)) => {
                         let judge = self.judge.borrow();

@@ -2,17 +2,18 @@
 //! goes out or the denial goes back. Nothing here waits, so nothing can come between.
 
 use crate::approval::out_of_band::{GrantedApproval, NotAsked};
-use crate::conversation::call::{CallContext, proxy_denial};
+use crate::conversation::call::{Asker, CallContext, proxy_denial};
 use crate::conversation::judge::{Judge, Judgement, Pass};
 use crate::session::denial::Denial;
 use crate::session::mediator::Mediator;
 use crate::session::open_requests::RequestKind;
+use crate::upstream::proxy_message::ProxyMessage;
 use bouncer_audit::{Arguments, Entry, Outcome};
-use bouncer_engine::gate::{Approvable, Attempt, VerdictRecord};
+use bouncer_engine::gate::{Approvable, Attempt, Unvouched, VerdictRecord};
 use bouncer_mcp::jsonrpc;
 use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
-use bouncer_system::log::{note, visible};
+use bouncer_system::log::{note, quoted, visible};
 use std::time::Duration;
 
 /// Why a call that was allowed does not go out.
@@ -26,7 +27,41 @@ impl<J: Judge> Mediator<J> {
     pub(crate) fn attempt(
         &self,
         context: &CallContext<'_>,
+        attempt: Attempt,
+    ) -> Option<VerdictRecord> {
+        self.attempt_vouched(context, attempt, &[])
+    }
+
+    /// The same, of a call for which a human vouched already.
+    pub(crate) fn attempt_vouched(
+        &self,
+        context: &CallContext<'_>,
+        attempt: Attempt,
+        before: &[Unvouched<String>],
+    ) -> Option<VerdictRecord> {
+        let mut vouched = Vec::new();
+        for unvouched in before {
+            let mut judge = self.judge.borrow_mut();
+            if judge.approve(context.call.tool(), unvouched) {
+                vouched.push(unvouched.clone());
+            }
+        }
+        let asked = self.attempt_with(context, attempt, &mut vouched);
+        // What was vouched for is for this call; other calls ask for themselves.
+        let mut judge = self.judge.borrow_mut();
+        for unvouched in vouched {
+            judge.withdraw(context.call.tool(), &unvouched);
+        }
+        asked
+    }
+
+    /// Judges, and again as long as approvals are found for what is asked. Notes what was
+    /// vouched for.
+    fn attempt_with(
+        &self,
+        context: &CallContext<'_>,
         mut attempt: Attempt,
+        vouched: &mut Vec<Unvouched<String>>,
     ) -> Option<VerdictRecord> {
         let approvals = self
             .records
@@ -37,27 +72,32 @@ impl<J: Judge> Mediator<J> {
         {
             attempt = Attempt::AfterApproval;
         }
-        let mut held = None;
+        let mut held: Vec<GrantedApproval> = Vec::new();
         for _ in 0..MAX_APPROVALS {
-            let asked = self.judge_once(context, attempt, held.as_ref())?;
+            let asked = self.judge_once(context, attempt, &held)?;
             // An approval of the whole call lifts all there is to lift, once.
             let given = self
                 .records
                 .approvals
                 .as_ref()
-                .filter(|_| held.is_none() || asked.approvable != Approvable::ThisCall)
+                .filter(|_| {
+                    attempt != Attempt::ApprovedOnce || asked.approvable != Approvable::ThisCall
+                })
                 .and_then(|approvals| approvals.held(self.server.as_deref(), context, &asked));
             match (&asked.approvable, given) {
-                (Approvable::Destination(unvouched), Some(_)) => {
+                (Approvable::Destination(unvouched), Some(given)) => {
                     let mut judge = self.judge.borrow_mut();
-                    judge.approve(context.call.tool(), unvouched);
+                    if judge.approve(context.call.tool(), unvouched) {
+                        vouched.push(unvouched.clone());
+                    }
+                    held.push(given);
                     if attempt == Attempt::First {
                         attempt = Attempt::AfterApproval;
                     }
                 }
                 (Approvable::ThisCall, Some(given)) => {
                     attempt = Attempt::ApprovedOnce;
-                    held = Some(given);
+                    held.push(given);
                 }
                 _ => return self.ask_or_deny(context, asked),
             }
@@ -70,16 +110,25 @@ impl<J: Judge> Mediator<J> {
         None
     }
 
-    /// One judgement. Some: the verdict is ask. `held` is an approval of this very call,
-    /// used up if the call goes out.
+    /// One judgement. Some: the verdict is ask. `held` are approvals of this very call, used
+    /// up if it goes out.
     fn judge_once(
         &self,
         context: &CallContext<'_>,
         attempt: Attempt,
-        held: Option<&GrantedApproval>,
+        held: &[GrantedApproval],
     ) -> Option<VerdictRecord> {
         if self.upstream.is_closed() {
             self.block(context, &proxy_denial(&self.gone()), Outcome::Blocked);
+            return None;
+        }
+        let arguments = context.call.arguments().unwrap_or(b"{}");
+        if let Some(place) = self.settings.guarded.named_in(arguments) {
+            let what = quoted(&place, 200);
+            let why =
+                format!("{what} names what is bouncer's own: its files, or where people decide");
+            let own = VerdictRecord::denial(Stage::Constraint, "guarded", why);
+            self.block(context, &own, Outcome::Blocked);
             return None;
         }
         let call = context.call.call();
@@ -93,7 +142,7 @@ impl<J: Judge> Mediator<J> {
         &self,
         context: &CallContext<'_>,
         judgement: Judgement<'_>,
-        held: Option<&GrantedApproval>,
+        held: &[GrantedApproval],
     ) -> Option<VerdictRecord> {
         let Judgement { record, pass } = judgement;
         match (record.verdict, pass) {
@@ -107,10 +156,9 @@ impl<J: Judge> Mediator<J> {
                     context,
                     &record,
                     Outcome::Forwarded,
-                    held.map(GrantedApproval::id),
+                    held.last().map(GrantedApproval::id),
                 ) {
-                    self.note_forwarded(context);
-                    self.upstream.forward(&permit);
+                    self.pass_on(context, &Pass::Permit(permit));
                 } else {
                     self.deny(context, &record.denied_because(UNLOGGED), None);
                 }
@@ -118,8 +166,7 @@ impl<J: Judge> Mediator<J> {
             }
             (Verdict::Ask | Verdict::Deny, Some(Pass::Observed(pass))) => {
                 if self.log(context, &record, Outcome::Observed, None) {
-                    self.note_forwarded(context);
-                    self.upstream.forward_observed(&pass);
+                    self.pass_on(context, &Pass::Observed(pass));
                 } else {
                     self.deny(context, &record.denied_because(UNLOGGED), None);
                 }
@@ -134,22 +181,39 @@ impl<J: Judge> Mediator<J> {
         }
     }
 
-    /// Takes the approval that a call rests on; `false`: it must not go out.
-    fn use_up(&self, held: Option<&GrantedApproval>) -> bool {
-        let Some(held) = held else {
-            return true;
-        };
-        self.records
-            .approvals
-            .as_ref()
-            .is_some_and(|approvals| approvals.take(held))
+    /// Takes the approvals that a call rests on; `false`: it must not go out.
+    fn use_up(&self, held: &[GrantedApproval]) -> bool {
+        held.iter().all(|held| {
+            let approvals = self.records.approvals.as_ref();
+            approvals.is_some_and(|approvals| approvals.take(held))
+        })
     }
 
-    fn note_forwarded(&self, context: &CallContext<'_>) {
-        if let Some(id) = &context.id {
-            let tool = context.call.tool().to_owned();
-            let mut requests = self.requests.borrow_mut();
-            requests.open(id.key.clone(), id.raw, RequestKind::Call { tool });
+    /// Sends what may go on to whom it is for.
+    fn pass_on(&self, context: &CallContext<'_>, pass: &Pass<'_>) {
+        match context.asker {
+            Asker::Client => {
+                if let Some(id) = &context.id {
+                    let tool = context.call.tool().to_owned();
+                    let kind = match context.call.is_request() {
+                        true => RequestKind::Other { method: tool },
+                        false => RequestKind::Call { tool },
+                    };
+                    let mut requests = self.requests.borrow_mut();
+                    requests.open(id.key.clone(), id.raw, kind);
+                }
+                self.upstream.forward(pass);
+            }
+            Asker::Server => {
+                let open = context.id.as_ref().is_none_or(|id| {
+                    let requests = self.requests.borrow();
+                    requests.has_server_request(&id.key)
+                });
+                if let Some(message) = pass.message().filter(|_| open) {
+                    self.client.push(message);
+                }
+            }
+            Asker::Answer(may) => may.set(true),
         }
     }
 
@@ -199,7 +263,7 @@ impl<J: Judge> Mediator<J> {
             }
             Some(Ok(id)) => {
                 let why = format!(
-                    "a human has to approve it: `bouncer approve {id}` does, then make exactly this call again"
+                    "a human has to approve it: tell your user that request {id} waits for them, and make exactly this call again once they have decided"
                 );
                 (record.denied_because(&why), Outcome::Filed, Some(id))
             }
@@ -221,6 +285,11 @@ impl<J: Judge> Mediator<J> {
     ) -> Option<&'static str> {
         if record.approvable == Approvable::Never {
             return Some("there is nothing that a human could vouch for");
+        }
+        if matches!(context.asker, Asker::Answer(_)) {
+            return Some(
+                "a human has to approve it, and no client is asked in the middle of an answer",
+            );
         }
         if context.id.is_none() {
             return Some("a human has to approve it, and nobody waits for the answer");
@@ -257,10 +326,19 @@ impl<J: Judge> Mediator<J> {
             return;
         };
         let denial = Denial { record, approval };
-        self.client.push(&if context.call.is_task() {
-            denial.error(id.raw)
-        } else {
+        if matches!(context.asker, Asker::Server) {
+            // Who took it back is told nothing.
+            if self.requests.borrow_mut().close_server_request(&id.key) {
+                self.upstream
+                    .say(&ProxyMessage::refused(denial.error(id.raw)));
+            }
+            return;
+        }
+        let is_result = !context.call.is_task() && !context.call.is_request();
+        self.client.push(&if is_result {
             denial.tool_result(id.raw)
+        } else {
+            denial.error(id.raw)
         });
     }
 

@@ -34,6 +34,8 @@ pub(crate) struct Mediator<J> {
     questions: Cell<u64>,
     /// What the proxy's own open questions are about.
     pub asks: RelatedRequests,
+    /// What the server's open questions are about, where that is known.
+    pub questions_about: RefCell<RelatedRequests>,
     /// Two prefixes, because each is seen by one side only.
     list_prefix: String,
     ask_prefix: String,
@@ -59,6 +61,7 @@ impl<J: Judge> Mediator<J> {
             settled: Notify::new(),
             questions: Cell::new(0),
             asks: RelatedRequests::default(),
+            questions_about: RefCell::default(),
             list_prefix: random::unguessable(),
             ask_prefix: random::unguessable(),
         })

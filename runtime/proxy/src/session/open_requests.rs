@@ -85,6 +85,8 @@ pub(crate) type OwnAnswer = Option<Value>;
 pub(crate) struct ClientTraits {
     /// It can show a form to a human.
     pub asks_humans: bool,
+    /// How it calls itself.
+    pub name: Option<String>,
     /// `_meta` for the proxy's own requests, for versions without a handshake.
     pub request_meta: Option<Value>,
 }
@@ -203,6 +205,11 @@ impl OpenRequests {
     pub(crate) fn open_server_request(&mut self, key: Key) -> bool {
         let own = matches!(&key, Key::Text(text) if self.own_client.contains_key(text));
         !own && self.server_requests.len() < MAX_SERVER_REQUESTS && self.server_requests.insert(key)
+    }
+
+    /// Whether a request of the server is open.
+    pub(crate) fn has_server_request(&self, key: &Key) -> bool {
+        self.server_requests.contains(key)
     }
 
     /// Whether an answer of the client closes a request of the server.

@@ -43,6 +43,11 @@ impl ProxyMessage {
         Self(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string())
     }
 
+    /// Tells the server that what it asked is refused: an answer, with an error.
+    pub(crate) fn refused(error: Vec<u8>) -> Self {
+        Self(String::from_utf8(error).unwrap_or_default())
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }

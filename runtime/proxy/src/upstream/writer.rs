@@ -1,14 +1,14 @@
 //! The only way to write to an upstream server.
 //!
 //! Three doors, one for each kind of line: a judged call needs the gate's
-//! [`Permit`] (or its [`ObservedPass`], where the policy is only observed), other client traffic needs a [`PassThrough`] that only the classifier
+//! [`Pass`] (a permit, or what stands for one where the policy is only observed), other client traffic needs a [`PassThrough`] that only the classifier
 //! makes (and never for a call), and what the proxy itself says is an [`ProxyMessage`],
 //! whose methods are fixed. A line that is none of these cannot be written.
 
 use crate::conversation::envelope::PassThrough;
+use crate::conversation::judge::Pass;
 use crate::upstream::proxy_message::ProxyMessage;
 use crate::wire::outbox::Outbox;
-use bouncer_engine::gate::{ObservedPass, Permit};
 use std::io;
 use tokio::io::AsyncWrite;
 
@@ -19,19 +19,10 @@ pub(crate) struct Upstream {
 }
 
 impl Upstream {
-    /// Queues the call that `permit` allows, byte for byte. `false` if the permit is
-    /// for a hypothetical call, which has no message, or if the upstream is gone.
-    pub(crate) fn forward(&self, permit: &Permit<'_>) -> bool {
-        self.push_judged(permit.message())
-    }
-
-    /// Queues a call that the policy would stop, because it is only observed.
-    pub(crate) fn forward_observed(&self, pass: &ObservedPass<'_>) -> bool {
-        self.push_judged(pass.message())
-    }
-
-    fn push_judged(&self, message: Option<&[u8]>) -> bool {
-        match message {
+    /// Queues the call that `pass` lets through, byte for byte. `false` if it is for a
+    /// hypothetical call, which has no message, or if the upstream is gone.
+    pub(crate) fn forward(&self, pass: &Pass<'_>) -> bool {
+        match pass.message() {
             Some(message) if !self.outbox.is_closed() => {
                 self.outbox.push(message);
                 true

@@ -4,11 +4,13 @@
 //! might give it, see [`within`]. Nothing here knows of policies or calls; only
 //! [`within_resolved`] looks at the file system.
 
+mod based;
 mod relative;
 mod resolved;
 
+pub use based::{Rooms, may_be_within_based, within_based};
 pub use relative::may_be_relative;
-pub use resolved::within_resolved;
+pub use resolved::{may_be_within_resolved, within_resolved};
 
 use crate::block::{self, Set, wanted};
 use crate::text::{canonical, canonical_with_nul, is_space};

@@ -27,6 +27,29 @@ pub fn within_resolved(value: &str, prefixes: &[&str], base: Option<&path::Path>
         .any(|prefix| within_one(value, prefix, base.as_deref()))
 }
 
+/// Whether a reading of `value` leads into `prefix` once symbolic links are followed, or to
+/// where nobody can tell: the question of a rule that forbids a folder. A text that no path
+/// of this machine begins with leads nowhere.
+#[must_use]
+pub fn may_be_within_resolved(value: &str, prefix: &str, base: &path::Path) -> bool {
+    let Ok(base) = base.canonicalize() else {
+        return true;
+    };
+    let Some(directory) = resolve(prefix, Some(&base)) else {
+        return true;
+    };
+    let is_path = |text: &&String| {
+        let path = Path {
+            text,
+            windows: false,
+        };
+        path.mark().is_empty()
+    };
+    readings(value).iter().filter(is_path).any(|reading| {
+        resolve(reading, Some(&base)).is_none_or(|path| path.starts_with(&directory))
+    })
+}
+
 fn within_one(value: &str, prefix: &str, base: Option<&path::Path>) -> bool {
     let is_relative = |text| {
         Path {
@@ -157,5 +180,28 @@ mod tests {
             assert!(!within_resolved(outside, &[&sub], at), "{outside}");
         }
         assert!(!within_resolved("x", &["."], Some(&root.join("missing"))));
+
+        // What leads into a folder that a rule forbids, by a link too, and what may.
+        let at = path::Path::new(&base);
+        let other = root.join("other");
+        for leads in [
+            "link",
+            "link/x",
+            "./link/new",
+            "../other/y",
+            "dangling/x",
+            "loop",
+        ] {
+            assert!(
+                may_be_within_resolved(leads, other.to_str().unwrap(), at),
+                "{leads}"
+            );
+        }
+        for elsewhere in ["sub/x", "inner", "new", "file", "https://a.example/x"] {
+            assert!(
+                !may_be_within_resolved(elsewhere, other.to_str().unwrap(), at),
+                "{elsewhere}"
+            );
+        }
     }
 }

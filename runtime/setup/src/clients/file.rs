@@ -5,6 +5,7 @@
 //! to be untouched since, and the copy that belongs to it is known, without a record
 //! that could be lost.
 
+use bouncer_system::private::read_to_string;
 use bouncer_system::replace::write_like;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ pub struct Read {
 /// If it cannot be read, or is not UTF-8.
 pub fn read(path: &Path) -> io::Result<Read> {
     let path = path.canonicalize()?;
-    let text = std::fs::read_to_string(&path)?;
+    let text = read_to_string(&path)?;
     Ok(Read { path, text })
 }
 
@@ -37,7 +38,7 @@ pub fn read(path: &Path) -> io::Result<Read> {
 /// # Errors
 /// If the file has changed since it was read, or cannot be written. It is then as it was.
 pub fn replace(read: &Read, text: &str, keep: bool) -> io::Result<Option<PathBuf>> {
-    if std::fs::read_to_string(&read.path)? != read.text {
+    if read_to_string(&read.path)? != read.text {
         return Err(io::Error::other("it was changed meanwhile"));
     }
     let copy = keep.then(|| copy_name(&read.path, text));
@@ -53,7 +54,7 @@ pub fn replace(read: &Read, text: &str, keep: bool) -> io::Result<Option<PathBuf
 #[must_use]
 pub fn original(path: &Path, text: &str) -> Option<(PathBuf, String)> {
     let copy = copy_name(path, text);
-    let text = std::fs::read_to_string(&copy).ok()?;
+    let text = read_to_string(&copy).ok()?;
     Some((copy, text))
 }
 

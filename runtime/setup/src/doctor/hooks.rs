@@ -61,7 +61,7 @@ pub fn hooks(report: &mut Report, places: &Places) {
         }
         let texts = files
             .iter()
-            .filter_map(|path| std::fs::read_to_string(path).ok());
+            .filter_map(|path| bouncer_system::private::read_to_string(path).ok());
         let calls = texts.filter_map(|text| serde_json::from_str::<Value>(&text).ok());
         let calls: Vec<Value> = calls.collect();
         let ours = |event: &str| -> Vec<(String, String)> {

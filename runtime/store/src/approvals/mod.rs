@@ -17,7 +17,7 @@ mod store;
 
 pub use error::{DecideError, StoreError};
 pub(crate) use opened::identity;
-pub use record::{Key, Record, Request, Subject};
+pub use record::{Around, Key, Record, Request, Subject};
 pub use status::Status;
 pub use store::{Choice, Lifetimes, Store};
 

@@ -3,14 +3,16 @@
 use super::canonical::canonical;
 use super::error::StoreError;
 use super::status::Status;
-use bouncer_engine::gate::Grounds;
+use bouncer_engine::gate::{Grounds, ReadBefore};
+use serde::{Deserialize, Serialize};
 
 /// What a human is asked to vouch for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject<'a> {
-    /// Exactly this call, once.
+    /// Exactly this call.
     Call,
-    /// A destination, for this tool and parameter, until the conversation ends.
+    /// Exactly this call, because of a destination; a human may also let the tool send there
+    /// whatever it likes, for the rest of the conversation.
     Destination {
         /// The parameter's path.
         param: &'a str,
@@ -30,8 +32,10 @@ pub struct Request<'a> {
     pub server: Option<&'a str>,
     /// The tool's name.
     pub tool: &'a str,
-    /// The raw arguments; none are `{}`.
+    /// The raw arguments, which an approval is bound to; none are `{}`.
     pub arguments: Option<&'a [u8]>,
+    /// The arguments as a human is shown them, without secrets.
+    pub shown: &'a str,
     /// What is asked about.
     pub subject: Subject<'a>,
     /// Why.
@@ -40,6 +44,31 @@ pub struct Request<'a> {
     pub at: Option<&'a str>,
     /// The value that it is about, and where that was seen.
     pub grounds: Option<&'a Grounds>,
+    /// What surrounds the call.
+    pub around: &'a Around,
+}
+
+/// What surrounds a call that a human is asked about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Around {
+    /// The client, as it calls itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// What kinds of things the conversation had read before.
+    #[serde(default)]
+    pub read: ReadBefore,
+    /// Secrets in the arguments are not shown.
+    #[serde(default)]
+    pub redacted: bool,
+}
+
+/// What is kept of a request beside its columns.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Kept<G> {
+    #[serde(flatten)]
+    pub grounds: Option<G>,
+    #[serde(default)]
+    pub around: Around,
 }
 
 /// What an approval is bound to: a digest of everything that must not differ.
@@ -55,12 +84,50 @@ impl Key {
         hasher.update(conversation.as_bytes());
         Self(*hasher.finalize().as_bytes())
     }
+
+    /// What it is bound to that a tool may send whatever it likes to a destination, for a whole
+    /// conversation: plan, conversation, server, tool, parameter and destination.
+    pub(super) fn of_destination(
+        plan: &str,
+        conversation: &str,
+        (server, tool): (Option<&str>, &str),
+        (param, destination): (&str, &str),
+    ) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        let named = [u8::from(server.is_some())];
+        let server = server.unwrap_or_default();
+        for text in [plan.as_bytes(), &named, server.as_bytes(), tool.as_bytes()]
+            .into_iter()
+            .chain([b"destination", conversation.as_bytes()])
+            .chain([param.as_bytes(), destination.as_bytes()])
+        {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text);
+        }
+        Self(*hasher.finalize().as_bytes())
+    }
 }
 
 impl Request<'_> {
-    /// What an approval of this request is bound to. For a call: plan, principal, server, tool
-    /// and canonical arguments; for a destination: plan, conversation, server, tool,
-    /// parameter and destination. Linear in the arguments.
+    /// What an approval for the conversation is bound to: that of a destination is for all that
+    /// is sent there; that of a call is for this call.
+    ///
+    /// # Errors
+    /// [`StoreError::Arguments`].
+    pub fn lasting_key(&self) -> Result<Key, StoreError> {
+        match self.subject {
+            Subject::Call => self.key(),
+            Subject::Destination { param, destination } => Ok(Key::of_destination(
+                self.plan,
+                self.conversation,
+                (self.server, self.tool),
+                (param, destination),
+            )),
+        }
+    }
+
+    /// What an approval of this request is bound to: plan, principal, server, tool and canonical
+    /// arguments, and the destination that it is about, if it is. Linear in the arguments.
     ///
     /// # Errors
     /// [`StoreError::Arguments`].
@@ -76,23 +143,22 @@ impl Request<'_> {
         part(self.server.unwrap_or_default().as_bytes());
         part(self.tool.as_bytes());
         match self.subject {
-            Subject::Call => {
-                part(b"call");
-                // Of another principal's agent, the same call is another call.
-                part(principal(self.conversation).as_bytes());
-                let raw = self.arguments.unwrap_or(b"{}");
-                canonical(raw, &mut |text| {
-                    hasher.update(text);
-                })
-                .ok_or(StoreError::Arguments)?;
-            }
+            Subject::Call => part(b"call"),
             Subject::Destination { param, destination } => {
-                part(b"destination");
+                part(b"call to");
+                // What was read before is another conversation's.
                 part(self.conversation.as_bytes());
                 part(param.as_bytes());
                 part(destination.as_bytes());
             }
         }
+        // Of another principal's agent, the same call is another call.
+        part(principal(self.conversation).as_bytes());
+        let raw = self.arguments.unwrap_or(b"{}");
+        canonical(raw, &mut |text| {
+            hasher.update(text);
+        })
+        .ok_or(StoreError::Arguments)?;
         Ok(Key(*hasher.finalize().as_bytes()))
     }
 }
@@ -115,7 +181,7 @@ pub struct Record {
     pub server: Option<String>,
     /// The tool's name.
     pub tool: String,
-    /// The raw arguments.
+    /// The arguments, without secrets.
     pub arguments: String,
     /// Of a destination: the parameter.
     pub param: Option<String>,
@@ -139,6 +205,8 @@ pub struct Record {
     pub used_ms: Option<i64>,
     /// The value that it is about, and where that was seen.
     pub grounds: Option<Grounds>,
+    /// What surrounds the call.
+    pub around: Around,
     /// The approval is good until the conversation ends, not only once.
     pub lasting: bool,
     /// How often a lasting approval let the call through.

@@ -3,8 +3,9 @@
 use super::error::{DecideError, StoreError};
 use super::moments;
 use super::opened::Opened;
-use super::record::{Key, Record, Request, Subject};
+use super::record::{Around, Kept, Key, Record, Request, Subject};
 use super::status::{LASTING, Status};
+use bouncer_engine::gate::Grounds;
 use bouncer_system::log::{note, visible};
 use bouncer_system::moment::Moment;
 use rusqlite::{OptionalExtension, Params, Row, Transaction, params};
@@ -16,6 +17,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const SLACK_MS: i64 = 60_000;
 /// Requests of one conversation that may wait at a time.
 const MAX_PENDING: i64 = 200;
+/// The bytes of the arguments of these, together.
+const MAX_PENDING_BYTES: i64 = 64 * 1024 * 1024;
 /// How long a human's no answers the same request by itself.
 const DENIED_MS: i64 = 15 * 60 * 1000;
 /// How long what is over is kept for people to look at.
@@ -52,8 +55,8 @@ impl Default for Lifetimes {
 pub enum Choice {
     /// Let it through.
     Approve,
-    /// Let it through as often as it comes, until the conversation ends. Approving a
-    /// destination means that anyway.
+    /// Let it through as often as it comes, until the conversation ends. Of a destination: let
+    /// the tool send there whatever it likes.
     ApproveForConversation,
     /// Do not. Takes back an approval that is not used yet, or that lasts.
     Deny,
@@ -204,23 +207,26 @@ impl Store {
         key: &Key,
         now: i64,
     ) -> Result<String, StoreError> {
-        let waiting: i64 = transaction.query_row(
-            "SELECT count(*) FROM request WHERE conversation = ?1 AND status = 'pending'",
+        let (waiting, bytes): (i64, i64) = transaction.query_row(
+            "SELECT count(*), coalesce(sum(length(arguments)), 0) FROM request
+             WHERE conversation = ?1 AND status = 'pending'",
             params![request.conversation],
-            |row| row.get(0),
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
-        if waiting >= MAX_PENDING {
+        if waiting >= MAX_PENDING || bytes >= MAX_PENDING_BYTES {
             return Err(StoreError::Full);
         }
         let (param, destination) = match request.subject {
             Subject::Call => (None, None),
             Subject::Destination { param, destination } => (Some(param), Some(destination)),
         };
-        let arguments = std::str::from_utf8(request.arguments.unwrap_or(b"{}"))
-            .map_err(|_| StoreError::Arguments)?;
         let id = fresh_id()?;
         // Plain texts and numbers always serialize.
-        let grounds = request.grounds.and_then(|g| serde_json::to_string(g).ok());
+        let kept = Kept {
+            grounds: request.grounds,
+            around: request.around.clone(),
+        };
+        let kept = serde_json::to_string(&kept).ok();
         transaction.execute(
             "INSERT INTO request (id, key, status, server, tool, arguments, param, destination,
                  reason, at, conversation, plan, created_ms, expires_ms, grounds)
@@ -230,7 +236,7 @@ impl Store {
                 key.0,
                 request.server,
                 request.tool,
-                arguments,
+                request.shown,
                 param,
                 destination,
                 request.reason,
@@ -239,7 +245,7 @@ impl Store {
                 request.plan,
                 now,
                 later(now, self.lifetimes.pending),
-                grounds,
+                kept,
             ],
         )?;
         Ok(id)
@@ -383,8 +389,19 @@ impl Store {
             return Err(DecideError::Already(id.to_owned(), record.status));
         }
         record.decided_ms = Some(now);
-        record.lasting = choice == Choice::ApproveForConversation && record.destination.is_none();
-        let key = Key(key);
+        record.lasting = choice == Choice::ApproveForConversation;
+        let mut key = Key(key);
+        if let (true, Some(param), Some(destination)) =
+            (record.lasting, &record.param, &record.destination)
+        {
+            // From now on it is about the destination, whatever is sent there.
+            key = Key::of_destination(
+                &record.plan,
+                &record.conversation,
+                (record.server.as_deref(), &record.tool),
+                (param, destination),
+            );
+        }
         let (status, seal) = match choice {
             Choice::Deny => {
                 record.status = Status::Denied;
@@ -407,9 +424,17 @@ impl Store {
         };
         transaction.execute(
             "UPDATE request SET status = ?2, seal = ?3, decided_ms = ?4, expires_ms = ?5,
-                 lasting = ?6
+                 lasting = ?6, key = ?7
              WHERE id = ?1",
-            params![id, status, seal, now, record.expires_ms, record.lasting],
+            params![
+                id,
+                status,
+                seal,
+                now,
+                record.expires_ms,
+                record.lasting,
+                key.0
+            ],
         )?;
         moments::note(&transaction, id, &(self.moment)())?;
         transaction.commit()?;
@@ -472,6 +497,14 @@ impl Store {
 
     fn record(&self, row: &Row<'_>, now: i64) -> rusqlite::Result<Record> {
         let written: String = row.get(1)?;
+        // What cannot be read is not shown; nothing rests on it.
+        let kept = row
+            .get::<_, Option<String>>(15)?
+            .and_then(|text| serde_json::from_str::<Kept<Grounds>>(&text).ok())
+            .unwrap_or_else(|| Kept {
+                grounds: None,
+                around: Around::default(),
+            });
         let mut record = Record {
             id: row.get(0)?,
             // A word that nobody here wrote approves nothing.
@@ -489,10 +522,8 @@ impl Store {
             expires_ms: row.get(12)?,
             decided_ms: row.get(13)?,
             used_ms: row.get(14)?,
-            // What cannot be read is not shown; nothing rests on it.
-            grounds: row
-                .get::<_, Option<String>>(15)?
-                .and_then(|text| serde_json::from_str(&text).ok()),
+            grounds: kept.grounds,
+            around: kept.around,
             lasting: row.get(16)?,
             uses: row.get(17)?,
         };

@@ -1,4 +1,5 @@
 use super::*;
+use bouncer_engine::gate::ReadBefore;
 use bouncer_system::moment::Moment;
 use std::cell::Cell;
 use std::path::Path;
@@ -57,12 +58,23 @@ fn request(arguments: &str) -> Request<'_> {
         server: Some("s"),
         tool: "t",
         arguments: Some(arguments.as_bytes()),
+        shown: arguments,
         subject: Subject::Call,
         reason: "because",
         at: Some("a.yaml:1:2"),
         grounds: None,
+        around: &NOTHING,
     }
 }
+
+static NOTHING: Around = Around {
+    client: None,
+    read: ReadBefore {
+        untrusted: None,
+        private: None,
+    },
+    redacted: false,
+};
 
 fn approve(store: &Store, request: &Request<'_>) -> (String, Key) {
     let id = store.ask(request).unwrap();
@@ -129,6 +141,11 @@ fn what_differs_is_another_request() {
         },
         Request {
             subject: destination("to", "x"),
+            arguments: Some(b"{}"),
+            ..base
+        },
+        Request {
+            subject: destination("to", "x"),
             conversation: "c2",
             ..base
         },
@@ -153,17 +170,6 @@ fn what_differs_is_another_request() {
             ..base
         }),
         key(request(" { } "))
-    );
-    let to = Request {
-        subject: destination("to", "x"),
-        ..base
-    };
-    assert_eq!(
-        key(to),
-        key(Request {
-            arguments: None,
-            ..to
-        })
     );
     assert!(matches!(request("{").key(), Err(StoreError::Arguments)));
 }
@@ -490,7 +496,7 @@ fn what_was_approved_can_be_taken_back() {
 }
 
 #[test]
-fn a_destination_is_approved_for_the_conversation_as_ever() {
+fn a_destination_is_approved_for_one_call_or_for_whatever_is_sent_there() {
     let rig = Rig::new();
     let to = Request {
         subject: Subject::Destination {
@@ -499,15 +505,27 @@ fn a_destination_is_approved_for_the_conversation_as_ever() {
         },
         ..request("{}")
     };
+    let body = Request {
+        arguments: Some(br#"{"body":"all"}"#),
+        ..to
+    };
+    let (id, key) = approve(&rig.store, &to);
+    assert_eq!(rig.store.approved(&key).unwrap(), Some(id.clone()));
+    assert_eq!(rig.store.approved(&body.key().unwrap()).unwrap(), None);
+    let wide = to.lasting_key().unwrap();
+    assert_eq!(rig.store.lasting(&wide, "c1").unwrap(), None);
+    assert!(rig.store.take(&id, &key).unwrap());
+
     let id = rig.store.ask(&to).unwrap();
-    let record = rig
-        .store
-        .decide(&id, Choice::ApproveForConversation)
-        .unwrap();
-    assert!(!record.lasting);
-    let key = to.key().unwrap();
-    assert_eq!(rig.store.approved(&key).unwrap(), Some(id));
-    assert_eq!(rig.store.lasting(&key, "c1").unwrap(), None);
+    let choice = Choice::ApproveForConversation;
+    assert!(rig.store.decide(&id, choice).unwrap().lasting);
+    assert_eq!(body.lasting_key().unwrap(), wide);
+    assert_eq!(rig.store.lasting(&wide, "c1").unwrap(), Some(id.clone()));
+    assert!(rig.store.use_lasting(&id, &wide, "c1").unwrap());
+    assert_eq!(rig.store.lasting(&wide, "c2").unwrap(), None);
+    assert_eq!(rig.store.approved(&key).unwrap(), None);
+    rig.store.decide(&id, Choice::Deny).unwrap();
+    assert_eq!(rig.store.lasting(&wide, "c1").unwrap(), None);
 }
 
 #[test]

@@ -32,6 +32,25 @@ use std::path::Path;
 
 pub(super) use bouncer_plan::format::JsonType as Kind;
 
+/// What is known of where paths lead.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Places<'p> {
+    /// Symbolic links of this machine are followed.
+    pub resolve_symlinks: bool,
+    /// The folder that relative paths start in; empty: not known.
+    pub base: &'p str,
+}
+
+impl<'p> Places<'p> {
+    /// Where this program looks for relative paths.
+    fn start(self) -> &'p Path {
+        match self.base {
+            "" => Path::new("."),
+            base => Path::new(base),
+        }
+    }
+}
+
 /// A leaf's text as the reader gives it.
 #[derive(Debug)]
 pub(super) enum LeafText<'a> {
@@ -62,7 +81,7 @@ pub(super) struct Evaluator<'e, 'p> {
     /// What the groups look at, sorted by path.
     pub aims: &'e [Aim],
     pub constraints: &'p [Constraint],
-    pub resolve_symlinks: bool,
+    pub places: Places<'p>,
     pub scratch: &'e mut EvalScratch,
     pub provenance: &'e Provenance,
     pub provenance_scratch: &'e mut provenance::Scratch,
@@ -76,7 +95,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         tables: &'e Tables<'p>,
         Asked { groups, aims }: Asked<'e>,
         constraints: &'p [Constraint],
-        resolve_symlinks: bool,
+        places: Places<'p>,
         scratch: &'e mut EvalScratch,
         provenance: &'e Provenance,
         provenance_scratch: &'e mut provenance::Scratch,
@@ -86,7 +105,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             groups,
             aims,
             constraints,
-            resolve_symlinks,
+            places,
             scratch,
             provenance,
             provenance_scratch,
@@ -248,7 +267,10 @@ impl<'e, 'p> Evaluator<'e, 'p> {
 
     /// Whether the raw text of the leaf satisfies a constraint.
     fn satisfies(&mut self, constraint: &Constraint) -> Result<bool, Corrupt> {
-        let EvalScratch { raw, nfa, .. } = &mut *self.scratch;
+        let EvalScratch {
+            raw, nfa, rooms, ..
+        } = &mut *self.scratch;
+        let places = self.places;
         // What a null means to a server is anybody's guess.
         if self.forms.kind == Kind::Null {
             return Ok(false);
@@ -265,10 +287,15 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         let mut within = false;
         for pair in 0..prefixes.len() / 2 {
             let prefix = self.tables.listed_text(first + 2 * pair)?;
-            // Relative paths start where this program does.
-            let base = (!prefix.starts_with('/')).then_some(Path::new("."));
-            within |= path::within(raw, prefix)
-                && (!self.resolve_symlinks || path::within_resolved(raw, &[prefix], base));
+            // Relative paths start where the contract says, or where this program does.
+            let known = !places.base.is_empty() || !prefix.starts_with('/');
+            let base = known.then(|| places.start());
+            let inside = match places.base {
+                "" => path::within(raw, prefix),
+                base => path::within_based(raw, prefix, base, rooms),
+            };
+            within |=
+                inside && (!places.resolve_symlinks || path::within_resolved(raw, &[prefix], base));
         }
         Ok(within)
     }

@@ -4,6 +4,7 @@ use crate::gate::raised::Raised;
 use bouncer_plan::Tables;
 use bouncer_plan::automaton::{Automaton, NfaScratch};
 use bouncer_plan::format::{AutomatonKind, NONE};
+use bouncer_reader::path::Rooms;
 
 /// State of the tests.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(in crate::gate) struct EvalScratch {
     pub view: String,
     pub other_view: String,
     pub number: String,
+    /// Paths below the contract's folder.
+    pub rooms: Rooms,
     /// By test: the forms that satisfied it.
     pub outcome: Vec<u8>,
     /// Tests with a non-zero outcome.
@@ -54,6 +57,7 @@ impl EvalScratch {
             view: String::with_capacity(1024),
             other_view: String::with_capacity(64),
             number: String::with_capacity(256),
+            rooms: Rooms::default(),
             outcome: vec![0; tables.tests.len()],
             touched: Vec::with_capacity(tables.tests.len()),
             hits: vec![0; tables.tests.len()],

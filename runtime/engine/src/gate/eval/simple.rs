@@ -118,29 +118,17 @@ impl Evaluator<'_, '_> {
             Text::new(name, true).decode_into(number);
             std::mem::swap(name, number);
         }
+        let string = self.forms.kind == Kind::String;
         for form in 0..3 {
             if !self.has_form(form) {
                 continue;
             }
-            let (scratch, text) = (&*self.scratch, self.form(form));
-            // A permissive rule takes the text as it stands, spaces included.
-            let stands = if form == 0 { &scratch.raw } else { text };
-            // A server with a folder of its own may take it for a path there.
-            let relative = self.forms.kind == Kind::String
-                && (path::may_be_relative(stands, &scratch.name)
-                    || path::may_be_relative(text, &scratch.name));
             for pair in 0..count {
                 let prefix = self.tables.listed_text(start + 1 + 2 * pair)?;
-                if path::within(stands, prefix) {
-                    bits |= if self.forms.kind == Kind::String {
-                        1 << form
-                    } else {
-                        RESTRICTIVE_ONLY
-                    };
-                } else if (relative && prefix.starts_with('/'))
-                    || path::may_be_within(stands, prefix)
-                    || path::may_be_within(text, prefix)
-                {
+                let (surely, perhaps) = self.lies_within(form, prefix);
+                if surely && string {
+                    bits |= 1 << form;
+                } else if surely || perhaps {
                     bits |= RESTRICTIVE_ONLY;
                 }
             }
@@ -149,5 +137,54 @@ impl Evaluator<'_, '_> {
             self.mark(test.test.get(), bits);
         }
         Ok(())
+    }
+
+    /// Whether a form of the leaf lies within a folder: surely, and perhaps.
+    fn lies_within(&mut self, form: u8, prefix: &str) -> (bool, bool) {
+        let (forms, places) = (self.forms, self.places);
+        let EvalScratch {
+            name,
+            raw,
+            plain,
+            canonical,
+            skeleton,
+            rooms,
+            ..
+        } = &mut *self.scratch;
+        let text: &str = match form {
+            0 if forms.plain_is_raw => raw,
+            0 => plain,
+            1 => canonical,
+            _ => skeleton,
+        };
+        // A permissive rule takes the text as it stands, spaces included.
+        let stands: &str = if form == 0 { raw } else { text };
+        let (surely, perhaps) = if places.base.is_empty() {
+            // A server with a folder of its own may take it for a path there.
+            let relative = || {
+                forms.kind == Kind::String
+                    && prefix.starts_with('/')
+                    && (path::may_be_relative(stands, name) || path::may_be_relative(text, name))
+            };
+            let surely = path::within(stands, prefix);
+            let perhaps = surely
+                || relative()
+                || path::may_be_within(stands, prefix)
+                || path::may_be_within(text, prefix);
+            (surely, perhaps)
+        } else {
+            let base = places.base;
+            let surely = path::within_based(stands, prefix, base, rooms);
+            let perhaps = path::may_be_within_based(stands, prefix, base, rooms)
+                || path::may_be_within_based(text, prefix, base, rooms);
+            (surely, perhaps)
+        };
+        if !places.resolve_symlinks || forms.kind != Kind::String {
+            return (surely, perhaps);
+        }
+        let start = places.start();
+        let leads = surely && path::within_resolved(stands, &[prefix], Some(start));
+        let may = perhaps || surely || path::may_be_within_resolved(stands, prefix, start);
+        (leads, may)
     }
 }

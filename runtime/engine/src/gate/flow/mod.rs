@@ -372,6 +372,9 @@ impl Pass<'_, '_, '_> {
         {
             return Ok(Trust::Vouched);
         }
+        let once = flow
+            .approvals
+            .held_once(flow.server, flow.tool, name, target, approval);
         let evidence = flow.provenance.evidence(target, self.lookups);
         let typed = flow.provenance.is_typed(target, self.lookups)
             || (self.fetch_only && self.host_is_typed(target));
@@ -379,9 +382,9 @@ impl Pass<'_, '_, '_> {
             true => return Ok(Trust::Vouched),
             false => evidence,
         };
-        Ok(if evidence.untrusted.is_some() {
+        Ok(if evidence.untrusted.is_some() && !once {
             Trust::Tainted
-        } else if evidence.observed.is_some() {
+        } else if once || evidence.observed.is_some() {
             Trust::Observed
         } else {
             Trust::Unproven

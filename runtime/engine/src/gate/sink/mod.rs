@@ -353,7 +353,15 @@ impl Pass<'_, '_, '_> {
         if evidence.trusted.is_some() {
             Trust::Trusted
         } else if evidence.untrusted.is_some() {
-            Trust::Tainted
+            let (server, tool) = (gate.server, gate.tool);
+            let once =
+                gate.approvals
+                    .held_once(server, tool, self.param, destination, self.approval);
+            if once {
+                Trust::Observed
+            } else {
+                Trust::Tainted
+            }
         } else if evidence.observed.is_some() {
             Trust::Observed
         } else {

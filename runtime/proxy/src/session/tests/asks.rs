@@ -52,8 +52,26 @@ fn each_destination_is_asked_about_once() {
         rig.client
             .send(&call("3", "ask_to", r#"{"to":"b@x"}"#))
             .await;
+        // A yes was for that call; for whatever is sent there it has to be said.
+        let third = question(rig).await;
+        let wide = json!({"action": "accept", "content": {"approve": true, "conversation": true}});
+        answer(rig, &third, wide).await;
         assert_eq!(rig.server.json().await["id"], 3);
-        assert_eq!(rig.outcomes(), ["asked", "asked", "forwarded", "forwarded"]);
+        rig.client
+            .send(&call("4", "ask_to", r#"{"to":"b@x","body":"more"}"#))
+            .await;
+        assert_eq!(rig.server.json().await["id"], 4);
+        assert_eq!(
+            rig.outcomes(),
+            [
+                "asked",
+                "asked",
+                "forwarded",
+                "asked",
+                "forwarded",
+                "forwarded"
+            ]
+        );
         assert_eq!(rig.audited()[2]["call"], 1);
     });
 }

@@ -8,7 +8,7 @@ fn what_is_not_understood_passes_byte_for_byte() {
             r#"{ "jsonrpc" : "2.0","method":"x/y", "params":{"b":1.0,"a":1e400,"_meta":{"\u0061":12345678901234567890123}}, "more":[] ,"id":"\u0061"}"#,
             r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1}}"#,
             "{\"jsonrpc\":\"2.0\",\"id\":1.50,\"method\":\"resources/read\",\"params\":{\"uri\":\"\u{2028}\"}}",
-            "  {\"id\":-0,\"method\":\"prompts/get\"}\t\r",
+            "  {\"id\":-0,\"method\":\"prompts/got\"}\t\r",
         ] {
             rig.client.send(line).await;
             assert_eq!(

@@ -13,6 +13,7 @@ use bouncer_engine::tools::ToolDefinition;
 use bouncer_plan::Plan;
 use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
+use bouncer_plan::requests;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -76,6 +77,9 @@ impl Script {
 
     fn find(&self, call: &Call<'_>, attempt: Attempt) -> (Verdict, Stage, Approvable<String>) {
         let never = Approvable::Never;
+        if requests::is_request(call.tool()) {
+            return (Verdict::Allow, Stage::Default, never);
+        }
         if !self.pinned.contains(call.tool()) {
             return (Verdict::Ask, Stage::Pinning, never);
         }
@@ -117,7 +121,9 @@ impl Judge for Script {
         then: impl FnOnce(Judgement<'_>) -> R,
     ) -> R {
         let (verdict, stage, approvable) = self.find(call, attempt);
-        self.tell(format!("judge {} {attempt:?} {verdict}", call.tool()));
+        if !requests::is_request(call.tool()) {
+            self.tell(format!("judge {} {attempt:?} {verdict}", call.tool()));
+        }
         let mut gate = Gate::new(Plan::load(PLAN.clone()).unwrap());
         let tool = ToolDefinition::from_json(serde_json::json!({ "name": call.tool() })).unwrap();
         gate.pin(call.server(), &[tool], None);
@@ -135,9 +141,13 @@ impl Judge for Script {
         })
     }
 
-    fn approve(&mut self, tool: &str, unvouched: &Unvouched<String>) {
+    fn approve(&mut self, tool: &str, unvouched: &Unvouched<String>) -> bool {
         self.tell(format!("approve {tool} {}", unvouched.destination));
-        self.approved.insert(unvouched.destination.clone());
+        self.approved.insert(unvouched.destination.clone())
+    }
+
+    fn withdraw(&mut self, _tool: &str, unvouched: &Unvouched<String>) {
+        self.approved.remove(&unvouched.destination);
     }
 
     fn pin(&mut self, tools: &[ToolDefinition]) {
@@ -352,6 +362,7 @@ pub(crate) fn quick() -> Settings {
         listing_timeout: Duration::from_millis(100),
         grace: Duration::from_millis(100),
         observe: false,
+        guarded: std::sync::Arc::default(),
     }
 }
 
