@@ -26,6 +26,8 @@ pub const VERDICT_CODES: &[(&str, &str)] = &[
     (
         "halted",
         "The user has stopped all calls, or those of this server, with `bouncer halt`. `bouncer resume` ends it.",
+    ),
+    (
         "guarded",
         "The call names what is bouncer's own: its folder, the approvals or their key, the link of its page, or an address that it listens at. No policy is asked.",
     ),
