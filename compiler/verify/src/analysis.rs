@@ -226,6 +226,11 @@ impl<'p> Analysis<'p> {
                 format!("the automaton of the pattern `{pattern}` is too large to reason about"),
                 "make counted repeats smaller, or anchor the pattern",
             )
+        } else if self.theory.facts.any_unsearched() {
+            (
+                "it depends on the names of arguments, or on where links and relative paths lead, and no search makes those up".to_owned(),
+                "",
+            )
         } else {
             (
                 "too many tests meet on one value".to_owned(),
@@ -239,6 +244,12 @@ impl<'p> Analysis<'p> {
             help,
             None,
         );
+        // Nothing is wrong with such a rule, and there is nothing to do about it.
+        if help.is_empty()
+            && let Some(last) = self.findings.last_mut()
+        {
+            last.severity = Severity::Note;
+        }
     }
 }
 

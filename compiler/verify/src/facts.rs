@@ -116,6 +116,11 @@ impl Facts {
         self.facts.get(id as usize)
     }
 
+    /// Whether something is asked that no search makes up.
+    pub fn any_unsearched(&self) -> bool {
+        self.facts.iter().any(|fact| fact.look == Look::Unsearched)
+    }
+
     /// The steps of a path.
     pub fn path(&self, id: u32) -> &[Step] {
         self.paths.get(id as usize).map_or(&[], Vec::as_slice)

@@ -135,7 +135,7 @@ mod tests {
 
     /// The smallest plan there is: it objects to nothing.
     fn smallest() -> Plan {
-        // Both places of the defaults are nowhere; so is the path of the trie's only node.
+        // Both places of the defaults are nowhere; so are the paths of the trie's only node.
         let mut meta = [0_u8; size_of::<Meta>()];
         meta[40..44].fill(0xff);
         meta[52..56].fill(0xff);
@@ -144,6 +144,7 @@ mod tests {
         meta[last..].fill(0xff);
         let mut node = [0_u8; size_of::<PathNode>()];
         node[8..12].fill(0xff);
+        node[24..28].fill(0xff);
         let start = size_of::<Header>() + Section::ALL.len() * size_of::<SectionEntry>();
         let length = start + meta.len() + node.len();
         let mut bytes = format::MAGIC.to_vec();
