@@ -5,6 +5,7 @@ mod cli;
 mod cmd;
 mod output;
 mod progress;
+mod request;
 mod serve;
 mod source;
 mod ui;

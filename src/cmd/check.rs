@@ -2,13 +2,12 @@
 
 use crate::cli::CheckArgs;
 use crate::output::{ASK, DENY, Failure, Outcome};
+use crate::request::judged;
 use crate::source;
 use bouncer_compiler::diagnostic::visible;
-use bouncer_engine::gate::{Attempt, Call, Decision, Gate, request_arguments};
+use bouncer_engine::gate::{Attempt, Call, Decision, Gate};
 use bouncer_engine::tools::{Lock, ToolDefinition};
 use bouncer_plan::Verdict;
-use bouncer_plan::requests::is_request;
-use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
@@ -40,20 +39,6 @@ pub fn run(args: &CheckArgs) -> Outcome {
         Verdict::Ask => ASK,
         Verdict::Deny => DENY,
     })
-}
-
-/// What is judged of a call, or of a request that is none, such as `resources/read`: of that,
-/// what it is about in every way that it may be read.
-pub fn judged<'a>(
-    server: Option<&str>,
-    tool: &str,
-    arguments: &'a [u8],
-) -> Result<Cow<'a, [u8]>, String> {
-    if !is_request(tool) {
-        return Ok(Cow::Borrowed(arguments));
-    }
-    let read = request_arguments(server, tool, arguments);
-    read.map(Cow::Owned).map_err(|why| format!("{tool}: {why}"))
 }
 
 /// The arguments' text; `@FILE` names a file that holds it.

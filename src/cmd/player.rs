@@ -1,7 +1,7 @@
 //! Plays a conversation, line by line, against a plan.
 
-use super::check::judged as judged_of;
 use super::trace::{self, Line, TraceError};
+use crate::request::judged as judged_of;
 use bouncer_engine::gate::{Attempt, Call, Conversation, Decision, Gate};
 use bouncer_engine::tools::ToolDefinition;
 use bouncer_plan::{Plan, Stage};

@@ -2,7 +2,7 @@
 
 use super::{Server, Wrong};
 use crate::cli::PolicySource;
-use crate::cmd::check::judged;
+use crate::request::judged;
 use crate::source;
 use bouncer_compiler::diagnostic;
 use bouncer_compiler::{Input, Options, packs};

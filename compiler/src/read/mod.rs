@@ -9,6 +9,7 @@ mod contracts;
 mod decode;
 pub(crate) mod dialect;
 mod document;
+mod globs;
 mod heuristics;
 mod lists;
 mod matching;
@@ -26,8 +27,9 @@ mod yaml;
 pub(crate) use agreed::agreed;
 pub(crate) use contract::Entry;
 pub use document::{Document, Item};
+pub(crate) use globs::check_glob;
 pub(crate) use requests::{Kind as RequestKind, default_rule};
-pub(crate) use rules::{Defaults, check_glob};
+pub(crate) use rules::Defaults;
 pub use suggest::nearest;
 
 use crate::diagnostic::{Code, Diagnostic, Sink, SourceMap, Span};

@@ -2,8 +2,8 @@
 //! name one; and what `defaults:` says of these requests, as rules behind all others.
 
 use super::decode::Cx;
+use super::globs::{ACTIONS, glob};
 use super::node::{Node, Value};
-use super::rules::{self, ACTIONS};
 use crate::diagnostic::{Code, Diagnostic, Span, quote};
 use crate::policy::{
     Cond, Op, Path, Pattern, Pos, Quantifier, Rule, Segment, Subject, Test, ToolGlob, View,
@@ -112,10 +112,7 @@ pub(super) fn globs(
         cx.wrong(node, what, "a pattern or a list of patterns", help);
         return None;
     }
-    let globs: Option<Vec<ToolGlob>> = nodes
-        .iter()
-        .map(|node| rules::glob(cx, node, what))
-        .collect();
+    let globs: Option<Vec<ToolGlob>> = nodes.iter().map(|node| glob(cx, node, what)).collect();
     Some((kind.tools(cx.pos(node.span)), globs?))
 }
 
