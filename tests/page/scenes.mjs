@@ -67,11 +67,11 @@ export default function scenes({ Gateway, bouncer, scratch, into, browse, card, 
       assert.ok(asked.id, asked.said);
       await card(page, asked.id).waitFor();
       const text = await card(page, asked.id).innerText();
-      for (const part of ["audit@evil.example", "stood in the output of read_inbox", "result 1", "Approve this destination"]) assert.ok(text.includes(part), `${part} in ${text}`);
-      assert.equal(await button(page, asked.id, "conversation").count(), 0);
+      for (const part of ["audit@evil.example", "stood in the output of read_inbox", "result 1", "Approve once", "Approve whatever is sent there"]) assert.ok(text.includes(part), `${part} in ${text}`);
       const listed = at.human("list");
       assert.ok(listed.stdout.includes('in the output of "read_inbox" of server "srv"'), listed.stdout);
-      await button(page, asked.id, "once").click();
+      await card(page, asked.id).screenshot({ path: path.join(into, "card.png") });
+      await button(page, asked.id, "conversation").click();
       await outcome(page, asked.id).waitFor();
       assert.equal(await outcome(page, asked.id).innerText(), "Approved for the conversation, here");
       assert.ok((await at.call("send_email", mail)).ok);

@@ -53,6 +53,16 @@ pub(super) async fn post(
         } => (id, method.as_str(), *params),
         FromClient::Notification { .. } => return Ok(answers::empty(StatusCode::ACCEPTED)),
         FromClient::Refused(refusal) => {
+            // A method that this version does not have is none, whatever is wrong with it.
+            let method = frames
+                .read(asked.line)
+                .ok()
+                .and_then(|frame| frame.method());
+            if let Some(method) = method.and_then(text)
+                && is_gone(&method)
+            {
+                return Ok(gone(refusal.id, &method));
+            }
             let status = StatusCode::BAD_REQUEST;
             return Ok(answers::error(
                 status,
@@ -89,17 +99,26 @@ pub(super) async fn post(
     match method {
         "server/discover" => Ok(discover(id, &rounds)),
         "subscriptions/listen" => listen(&session, &rounds, id, params, &request_meta).await,
-        "initialize"
-        | "ping"
-        | "logging/setLevel"
-        | "resources/subscribe"
-        | "resources/unsubscribe" => {
-            let why = format!("version {MODERN} of the protocol has no `{method}`");
-            let status = StatusCode::NOT_FOUND;
-            Ok(answers::error(status, Some(id.raw), METHOD_NOT_FOUND, &why))
-        }
+        _ if is_gone(method) => Ok(gone(Some(id.raw), method)),
         _ => request(&asked, frames, &session, &rounds, id, params, request_meta).await,
     }
+}
+
+/// Whether a method is one that only earlier versions have.
+fn is_gone(method: &str) -> bool {
+    matches!(
+        method,
+        "initialize"
+            | "ping"
+            | "logging/setLevel"
+            | "resources/subscribe"
+            | "resources/unsubscribe"
+    )
+}
+
+fn gone(id: Option<&[u8]>, method: &str) -> HttpResponse {
+    let why = format!("version {MODERN} of the protocol has no `{method}`");
+    answers::error(StatusCode::NOT_FOUND, id, METHOD_NOT_FOUND, &why)
 }
 
 fn turned_away(id: &Id<'_>, wrong: &MetaError) -> HttpResponse {
