@@ -59,7 +59,9 @@ def contents(folder):
     """What has to be in it, by looking at what the program says."""
     pages = {page.name for page in (folder / "man/man1").iterdir()}
     said = release.run([folder / "bouncer", "--help"]).decode()
-    commands = re.findall(r"^  ([a-z]+) +\S", said.split("Commands:")[1].split("Options:")[0], re.M)
+    commands = re.findall(r"^  ([a-z]+) +\S", said.split("Usage:")[1].split("Options:")[0], re.M)
+    if len(commands) < 20:
+        raise Refused(f"the help lists {len(commands)} commands")
     missing = [name for name in commands if name != "help" and f"bouncer-{name}.1" not in pages]
     if missing or "bouncer.1" not in pages:
         raise Refused(f"no manual page for {missing or 'bouncer'}")
