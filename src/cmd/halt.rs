@@ -10,8 +10,11 @@ use std::path::{Path, PathBuf};
 /// Denies all calls, or those of one server, from now on.
 pub fn halt(args: &HaltArgs) -> Outcome {
     let path = place()?;
-    // A state that cannot be read stops everything; this one takes its place.
-    let mut stops = halt::read(&path).unwrap_or_default();
+    // A state that cannot be read stops everything, and goes on doing so.
+    let mut stops = halt::read(&path).unwrap_or_else(|_| Stops {
+        all: Some("what was halted before cannot be read".to_owned()),
+        ..Stops::default()
+    });
     let reason = args
         .reason
         .clone()
@@ -40,7 +43,13 @@ pub fn resume(args: &ResumeArgs) -> Outcome {
             after.servers.remove(server);
             after
         }
-        _ => Stops::default(),
+        (Err(error), Some(_)) => {
+            return Err(Failure::Message(format!(
+                "`{}` cannot be read, so every call is denied: {error}; `bouncer resume` without `--server` takes it away",
+                path.display()
+            )));
+        }
+        (_, None) => Stops::default(),
     };
     write(&path, &after)?;
     let mut out = anstream::stdout().lock();

@@ -442,6 +442,13 @@ fn a_stop_counts_at_once_and_everywhere() {
     each(&mut clients, "halted by the user: spam");
     std::fs::write(place.dir.join(".bouncer/halted"), "{").unwrap();
     each(&mut clients, "cannot be read");
+    // One server's stop neither replaces one of everything nor ends it.
+    let mut command = bouncer();
+    command.env("HOME", &place.dir);
+    let refused = command.args(["resume", "--server", "s"]).output().unwrap();
+    assert!(!refused.status.success());
+    own(&["halt", "--server", "other"]);
+    each(&mut clients, "cannot be read");
     let said = own(&["resume"]);
     assert!(said.contains("resumed"), "{said}");
     each(&mut clients, "done");
@@ -449,7 +456,7 @@ fn a_stop_counts_at_once_and_everywhere() {
     let halted = log
         .lines()
         .filter(|line| line.contains(r#""code":"halted""#));
-    assert_eq!(halted.count(), 10, "{log}");
+    assert_eq!(halted.count(), 13, "{log}");
 }
 
 #[test]

@@ -208,7 +208,8 @@ impl Hook {
         judged.record.forgotten = session.forgotten()?;
         let (server, _) = actions::name(event);
         let own = own_directory(self.home.as_deref());
-        let mut halt = Halt::at(own.map(|own| own.join("halted")));
+        let place = own.map(|own| own.join("halted"));
+        let mut halt = Halt::at(place.or_else(bouncer_system::halt::default_path));
         if let Some(why) = halt.reason(server) {
             judged.record = judged.record.halted(why);
         }

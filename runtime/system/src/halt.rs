@@ -51,7 +51,9 @@ struct Stamp {
 #[derive(Debug)]
 pub struct Halt {
     path: Option<PathBuf>,
-    seen: Option<Stamp>,
+    /// The file as it was read last, or that there was none. `None`: it has to be read, as
+    /// after any error.
+    seen: Option<Option<Stamp>>,
     stops: Stops,
 }
 
@@ -82,14 +84,14 @@ impl Halt {
                 Err(error) => Err(error),
             };
             match stamp {
-                Ok(stamp) if stamp == self.seen => {}
-                Ok(stamp) => {
-                    self.stops = read(path).unwrap_or_else(|error| unreadable(&error));
-                    self.seen = stamp;
-                }
-                Err(error) => {
-                    self.stops = unreadable(&error);
-                    self.seen = None;
+                Ok(stamp) if self.seen == Some(stamp) => {}
+                other => {
+                    let stops = other.and_then(|stamp| Ok((read(path)?, stamp)));
+                    self.seen = stops.as_ref().ok().map(|(_, stamp)| *stamp);
+                    self.stops = match stops {
+                        Ok((stops, _)) => stops,
+                        Err(error) => unreadable(&error),
+                    };
                 }
             }
         }
@@ -97,11 +99,12 @@ impl Halt {
     }
 }
 
-/// `~/.bouncer/halted`, if there is a home directory.
+/// `~/.bouncer/halted`, if there is a home directory. Clients may start servers without
+/// `HOME`: then the user database tells it.
 #[must_use]
 pub fn default_path() -> Option<PathBuf> {
-    let home = std::env::var_os("HOME").filter(|home| !home.is_empty())?;
-    Some(Path::new(&home).join(".bouncer").join("halted"))
+    let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty())?;
+    Some(home.join(".bouncer").join("halted"))
 }
 
 /// What the file says; nothing where there is none.
@@ -208,5 +211,23 @@ mod tests {
         assert!(folder, "a folder in its place");
         let below = dir.path().join("half").join("halted");
         assert!(Halt::at(Some(below)).reason(None).is_some());
+    }
+
+    #[test]
+    fn what_can_be_read_again_is_no_stop_any_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = dir.path().join("own");
+        std::fs::write(&own, "in the way").unwrap();
+        let path = own.join("halted");
+        let mut halt = Halt::at(Some(path.clone()));
+        assert!(halt.reason(None).is_some());
+        std::fs::remove_file(&own).unwrap();
+        assert_eq!(halt.reason(None), None);
+        std::fs::create_dir(&own).unwrap();
+        std::fs::write(&path, "{").unwrap();
+        assert!(halt.reason(None).is_some());
+        assert!(halt.reason(None).is_some());
+        write(&path, &Stops::default()).unwrap();
+        assert_eq!(halt.reason(None), None);
     }
 }
