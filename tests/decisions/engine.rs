@@ -8,6 +8,7 @@ use bouncer_engine::tools::{Lock, LockedTool, ToolDefinition};
 use bouncer_plan::Plan;
 use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
+use std::sync::Arc;
 
 /// What an engine answers to a call, as far as it may not differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,8 +84,16 @@ impl Engine for Compiled {
     }
 
     fn record(&mut self, server: Option<&str>, tool: &str, result: &serde_json::Value) {
+        let result = Arc::new(result.clone());
         self.gate
-            .record(&mut self.conversation, server, tool, result);
+            .record_shared(&mut self.conversation, server, tool, &result);
+        // Some of what was read is taken apart on another thread, whenever that comes to run.
+        let length = result.to_string().len();
+        if length.is_multiple_of(3)
+            && let Some(settling) = self.conversation.settle_elsewhere(0)
+        {
+            std::thread::spawn(|| settling.run());
+        }
     }
 
     fn record_untrusted(&mut self, value: &serde_json::Value) {

@@ -11,7 +11,7 @@ use super::scratch::Scratch;
 use super::session::{First, Session};
 use super::shared::{SharedTally, Together};
 use super::tool::Tool;
-use crate::provenance::{Echo, Provenance, Read, Source};
+use crate::provenance::{Echo, Provenance, Read, Settling, Source};
 use bouncer_plan::Tables;
 use bouncer_reader::json::Limits;
 use std::collections::HashMap;
@@ -125,6 +125,21 @@ impl Conversation {
     #[must_use]
     pub const fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// What was read and waits to be taken apart, if it has at least so many bytes: to be run on
+    /// another thread. A decision that needs it waits for that.
+    #[must_use]
+    pub fn settle_elsewhere(&mut self, least: usize) -> Option<Settling> {
+        match self.provenance.unread_bytes() < least {
+            true => None,
+            false => self.provenance.settle_elsewhere(),
+        }
+    }
+
+    /// Whether a decision that needs what was read would have to wait for another thread.
+    pub fn is_settling(&mut self) -> bool {
+        self.provenance.is_elsewhere()
     }
 
     /// What the conversation has read.

@@ -26,6 +26,10 @@ pub(super) fn decide<'a>(
         call: this.call,
         opinion: Opinion::new(Verdict::Deny, Stage::Malformed, Cause::Corrupt),
     });
+    // Where the reason names a value, it also says where that was read.
+    if !conversation.scratch.culprits.decided.value.is_empty() {
+        conversation.provenance.settle();
+    }
     // What the reason names is borrowed only now, when nothing writes to it any more.
     let Conversation {
         provenance,

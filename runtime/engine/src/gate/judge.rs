@@ -120,6 +120,12 @@ pub(super) fn judge<'a>(
     };
 
     let (sinks, constraints) = (subject.sinks()?, subject.constraints()?);
+    let session = &conversation.session;
+    let by_effect = subject.by_effect(session.read.untrusted.is_some());
+    // Whoever asks what was read has to know all of it.
+    if sinks.is_some() || by_effect || policy.asks_what_was_read() {
+        conversation.provenance.settle();
+    }
     let (eval, walk) = (&mut scratch.eval, &mut scratch.walk);
     let (provenance, lookups) = (&conversation.provenance, &mut scratch.provenance);
     eval.reset();
@@ -135,8 +141,6 @@ pub(super) fn judge<'a>(
     let (limits, json) = (&conversation.limits, &mut scratch.json);
     let derived = subject.derived_sinks();
     // What the call does takes long to tell, so only where somebody asks.
-    let session = &conversation.session;
-    let by_effect = subject.by_effect(session.read.untrusted.is_some());
     let effects_wanted = by_effect || asks_of_session(tables, asked)?;
     let tops = effects_wanted && subject.needs_arguments();
     let listing = match (sinks.as_ref(), derived.as_ref()) {

@@ -49,14 +49,16 @@ pub use session::{First, ReadBefore, Session};
 pub use shared::{SharedTally, Tallied, Tally};
 pub use survey::{ContractSeen, Doing, Surveyed};
 
-use crate::provenance::{OutputLabels, Read, Source};
+use crate::provenance::{OutputLabels, Provenance, Read, Source};
 use crate::tools::{Lock, ToolDefinition};
 use attempt::CallAttempt;
-use bouncer_plan::format::CONTRACT_DISPATCHES;
+use bouncer_plan::format::{CONTRACT_DISPATCHES, CONTRACT_EXFILTRATING};
 use bouncer_plan::{Corrupt, Effects, Label, Plan};
 use key::tool_key;
 use pins::Pins;
 use policy::Policy;
+use serde_json::Value;
+use std::sync::Arc;
 use tool::{Status, Tool};
 
 /// The server that an agent's own tools count to. What its calls do is not guessed: a hook
@@ -76,11 +78,11 @@ pub struct Gate {
 }
 
 /// Whether a value holds any text.
-fn holds_text(value: &serde_json::Value) -> bool {
+fn holds_text(value: &Value) -> bool {
     match value {
-        serde_json::Value::String(text) => !text.is_empty(),
-        serde_json::Value::Array(items) => items.iter().any(holds_text),
-        serde_json::Value::Object(members) => members.values().any(holds_text),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => items.iter().any(holds_text),
+        Value::Object(members) => members.values().any(holds_text),
         _ => false,
     }
 }
@@ -248,6 +250,20 @@ impl Gate {
         }
     }
 
+    /// Whether a verdict on that tool may depend on where something was read. True where that
+    /// cannot be told.
+    #[must_use]
+    pub fn asks_what_was_read(&self, server: Option<&str>, name: &str) -> bool {
+        let contracts = self.plan().tables().contracts;
+        let asks = CONTRACT_DISPATCHES | CONTRACT_EXFILTRATING;
+        self.policy.asks_what_was_read()
+            || self.pins.get(server, name).is_none_or(|tool| {
+                let contract = contracts.get(tool.link.contract as usize);
+                contract.is_some_and(|contract| contract.flags.get() & asks != 0)
+                    || (tool.effects.are_told() && !tool.effects.is_reading(name))
+            })
+    }
+
     /// The servers and names of the tools that a call calls in turn, outermost first:
     /// attempts at them count as well. Ends at what cannot be read, which is denied.
     #[must_use]
@@ -306,7 +322,42 @@ impl Gate {
         conversation: &mut Conversation,
         server: Option<&str>,
         tool: &str,
-        result: &serde_json::Value,
+        result: &Value,
+    ) {
+        self.record_by(
+            conversation,
+            server,
+            tool,
+            result,
+            |provenance, source, labels| provenance.record_result(source, labels, result),
+        );
+    }
+
+    /// As [`Self::record`], of a result that others hold as well: it may be kept as it is until
+    /// a decision asks what was read.
+    pub fn record_shared(
+        &self,
+        conversation: &mut Conversation,
+        server: Option<&str>,
+        tool: &str,
+        result: &Arc<Value>,
+    ) {
+        self.record_by(
+            conversation,
+            server,
+            tool,
+            result,
+            |provenance, source, labels| provenance.record_shared(source, labels, result),
+        );
+    }
+
+    fn record_by(
+        &self,
+        conversation: &mut Conversation,
+        server: Option<&str>,
+        tool: &str,
+        result: &Value,
+        record: impl FnOnce(&mut Provenance, &Source<'_>, &OutputLabels) -> Read,
     ) {
         conversation.calls += 1;
         let source = Source {
@@ -334,7 +385,7 @@ impl Gate {
                 echo.answered(result);
                 read
             }
-            _ => provenance.record_result(&source, labels, result),
+            _ => record(provenance, &source, labels),
         };
         conversation.note_read(&source, read);
     }
@@ -391,7 +442,7 @@ impl Gate {
         &self,
         conversation: &mut Conversation,
         server: Option<&str>,
-        introduction: &serde_json::Value,
+        introduction: &Value,
     ) {
         let source = Source {
             server,
@@ -411,7 +462,18 @@ impl Gate {
         conversation: &mut Conversation,
         server: Option<&str>,
         origin: &str,
-        value: &serde_json::Value,
+        value: &Value,
+    ) {
+        self.record_untrusted_shared(conversation, server, origin, &Arc::new(value.clone()));
+    }
+
+    /// As [`Self::record_untrusted`], of something that others hold as well.
+    pub fn record_untrusted_shared(
+        &self,
+        conversation: &mut Conversation,
+        server: Option<&str>,
+        origin: &str,
+        value: &Arc<Value>,
     ) {
         conversation.calls += 1;
         let source = Source {
@@ -421,7 +483,7 @@ impl Gate {
         };
         let provenance = &mut conversation.provenance;
         if LISTINGS.contains(&origin) && value.get("code").is_none() {
-            provenance.record_observed(&source, "", value);
+            provenance.record_observed_shared(&source, "", value);
             let read = Read {
                 untrusted: holds_text(value),
                 ..Read::default()
@@ -429,7 +491,7 @@ impl Gate {
             conversation.note_read(&source, read);
         } else {
             let labels = OutputLabels::all(Label::Untrusted);
-            let read = provenance.record_result(&source, &labels, value);
+            let read = provenance.record_shared(&source, &labels, value);
             conversation.note_read(&source, read);
         }
     }

@@ -4,6 +4,7 @@ use super::hidden;
 use super::tool::{self, Tool};
 use crate::provenance::OutputLabels;
 use crate::tools::{Heuristics, ToolDefinition};
+use bouncer_plan::format::ViewKind;
 use bouncer_plan::{Corrupt, Plan, Tables, requests};
 
 /// A plan that judges.
@@ -25,6 +26,8 @@ struct FromPlan {
     heuristics: Option<Heuristics>,
     /// By row of the plan: it holds for every call. Empty where nothing is hidden.
     rows_always: Vec<bool>,
+    /// Some condition asks what was read.
+    asks_what_was_read: bool,
 }
 
 impl FromPlan {
@@ -32,6 +35,10 @@ impl FromPlan {
         Ok(Self {
             heuristics: tool::heuristics(tables)?,
             rows_always: hidden::always(tables)?,
+            asks_what_was_read: {
+                let mut dimensions = tables.dimensions.iter();
+                dimensions.any(|dimension| dimension.view == ViewKind::Provenance)
+            },
         })
     }
 }
@@ -87,6 +94,12 @@ impl Policy {
 
     pub fn heuristics(&self) -> Result<Option<&Heuristics>, Corrupt> {
         Ok(self.derived()?.heuristics.as_ref())
+    }
+
+    /// Whether some condition of the policy asks what was read. True where that cannot be told.
+    pub fn asks_what_was_read(&self) -> bool {
+        self.derived()
+            .map_or(true, |derived| derived.asks_what_was_read)
     }
 
     /// Whether the policy wants a tool hidden.

@@ -3,10 +3,19 @@
 //! An agent reads these as easily as plain text, so what they say is recorded as
 //! well. Works on text as received; case still matters here.
 
-use bouncer_reader::block::{Block, places, wanted};
+use bouncer_reader::block::{self, Block, Set, places, wanted};
 
 /// Shorter runs cannot hide a destination and are mostly words.
 const MIN_RUN: usize = 16;
+
+/// Whether a text may hold another one, as far as can be told at a glance: it is long enough for
+/// base64, or has what an escape or an address in words begins or ends with.
+pub(super) fn may_hide(text: &str) -> bool {
+    const SIGNS: Set<6> = Set::of(*b" =\\&)>");
+    const MORE: Set<2> = Set::of(*b"@]");
+    let tells = wanted!(|b| b.among(&SIGNS) | b.among(&MORE) | b.is(b'}') | b.within(0x09, 0x0d));
+    text.len() >= MIN_RUN || block::find(text.as_bytes(), tells).is_some()
+}
 
 /// Hands over each text that is written inside `text` in another form.
 ///
@@ -155,39 +164,55 @@ pub(super) fn base64_text(text: &str) -> Option<String> {
 
 fn base64_runs(text: &str, each: &mut impl FnMut(String)) {
     let bytes = text.as_bytes();
-    // Runs one line apart are tried together too: mail wraps base64 at 76 columns.
-    let (mut joined_from, mut lines) = (0, 0);
-    let mut joined_to = 0;
-    let mut start = 0;
-    for end in places(bytes, wanted!(|block| !in_alphabet(block))).chain([bytes.len()]) {
-        let run = start..end;
-        start = end + 1;
-        if run.is_empty() {
-            continue;
+    let mut runs = Runs::default();
+    for end in places(bytes, wanted!(|block| !in_alphabet(block))) {
+        if runs.start < end {
+            runs.run(text, end, each);
         }
-        let between = bytes.get(joined_to..run.start).unwrap_or_default();
-        if lines > 0 && matches!(between, b"\n" | b"\r\n") {
-            lines += 1;
+        runs.start = end + 1;
+    }
+    if runs.start < bytes.len() {
+        runs.run(text, bytes.len(), each);
+    }
+    wrapped(
+        text.get(runs.from..runs.to).unwrap_or_default(),
+        runs.lines,
+        each,
+    );
+}
+
+/// Runs of the alphabet. Those one line apart are tried together too: mail wraps base64 at 76
+/// columns.
+#[derive(Default)]
+struct Runs {
+    /// Where the next one starts.
+    start: usize,
+    /// Where those start and end that are one line apart from the next, and how many there are.
+    from: usize,
+    to: usize,
+    lines: usize,
+}
+
+impl Runs {
+    #[inline]
+    fn run(&mut self, text: &str, end: usize, each: &mut impl FnMut(String)) {
+        let between = text.as_bytes().get(self.to..self.start).unwrap_or_default();
+        if self.lines > 0 && matches!(between, b"\n" | b"\r\n") {
+            self.lines += 1;
         } else {
-            wrapped(
-                text.get(joined_from..joined_to).unwrap_or_default(),
-                lines,
-                each,
-            );
-            (joined_from, lines) = (run.start, 1);
+            if self.lines > 1 {
+                let lines = text.get(self.from..self.to).unwrap_or_default();
+                wrapped(lines, self.lines, each);
+            }
+            (self.from, self.lines) = (self.start, 1);
         }
-        joined_to = run.end;
-        if run.len() >= MIN_RUN
-            && let Some(plain) = text.get(run).and_then(base64_text)
+        self.to = end;
+        if end - self.start >= MIN_RUN
+            && let Some(plain) = text.get(self.start..end).and_then(base64_text)
         {
             each(plain);
         }
     }
-    wrapped(
-        text.get(joined_from..joined_to).unwrap_or_default(),
-        lines,
-        each,
-    );
 }
 
 fn wrapped(run: &str, lines: usize, each: &mut impl FnMut(String)) {
@@ -294,7 +319,6 @@ fn escape(rest: &str) -> Option<(Option<char>, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bouncer_reader::block;
 
     fn all(text: &str) -> Vec<String> {
         let mut out = Vec::new();

@@ -40,11 +40,27 @@ pub(super) fn long_hashes(
 pub(super) fn hashes(text: &[u8], secret: u64) -> impl Iterator<Item = u64> {
     text.array_windows::<SHORTEST>()
         .map(move |&[a, b, c, d, e, f]| {
-            fold(
-                u64::from_le_bytes([a, b, c, d, e, f, 0, 1]) ^ secret,
-                secret | 1,
-            )
+            of_six(u64::from_le_bytes([a, b, c, d, e, f, 0, 0]), secret)
         })
+}
+
+/// As [`hashes`], each handed to `each`: quicker for long texts.
+#[inline(always)]
+pub(super) fn each_hash(text: &[u8], secret: u64, mut each: impl FnMut(u64)) {
+    // Eight bytes are read at once; behind the last eight stand two more sequences.
+    for eight in text.array_windows::<8>() {
+        each(of_six(u64::from_le_bytes(*eight) & SIX, secret));
+    }
+    let last = text.len().min(7);
+    let last = text.get(text.len() - last..).unwrap_or_default();
+    hashes(last, secret).for_each(each);
+}
+
+const SIX: u64 = (1 << 48) - 1;
+
+#[inline(always)]
+const fn of_six(six: u64, secret: u64) -> u64 {
+    fold((six | 1 << 56) ^ secret, secret | 1)
 }
 
 /// How common the bytes of each sequence of `text` are, in order. Only affects speed: what

@@ -213,6 +213,11 @@ impl Index {
         self.generations.is_empty()
     }
 
+    /// How many generations there are.
+    pub(super) fn generations(&self) -> usize {
+        self.generations.len()
+    }
+
     /// Keeps a token, unless it is kept already with this label.
     pub(super) fn add(&mut self, token: &str, shape: Shape, label: Label, mark: &Mark) {
         let token = token.as_bytes();

@@ -31,6 +31,7 @@ mod store;
 mod tests;
 mod tree;
 mod typed;
+mod unread;
 #[cfg(feature = "yaml")]
 mod yaml;
 
@@ -39,9 +40,11 @@ pub use anywhere::{is_address_alone, is_address_anywhere};
 pub use echo::Echo;
 pub use labels::{FieldRule, LabelStep, OutputLabels};
 pub use typed::{MOST_TYPED, Typed, is_date};
+pub use unread::Settling;
 
 use bouncer_plan::Label;
 use bouncer_reader::address;
+use bouncer_reader::block::{self, Set, wanted};
 use bouncer_reader::text;
 use index::{Found, Index, MAX_TOKEN_BYTES, MIN_TOKEN_BYTES, Shape};
 use leaves::Leaves;
@@ -52,6 +55,7 @@ use serde_json::Value;
 use std::fmt;
 use std::time::SystemTime;
 use store::{Hit, Mark, Texts};
+use unread::Unread;
 
 /// Shorter destinations, in characters, are not looked for inside texts.
 const MIN_CHARS: usize = 6;
@@ -74,6 +78,7 @@ pub struct Provenance {
     order: u64,
     time: u64,
     dropped: u64,
+    unread: Unread,
     folded: String,
     spare: String,
 }
@@ -181,6 +186,14 @@ enum Tokens {
     Skipped,
 }
 
+/// Whether a piece, in folded form, may hold a token or a number: those have a length, and
+/// none is without one of these.
+fn may_hold_tokens(folded: &str) -> bool {
+    const SIGNS: Set<3> = Set::of(*b"@#\\");
+    let tells = wanted!(|b| b.within(b'.', b':') | b.among(&SIGNS));
+    folded.len() >= address::SHORTEST_TOKEN && block::find(folded.as_bytes(), tells).is_some()
+}
+
 impl Default for Provenance {
     fn default() -> Self {
         Self::new(Self::DEFAULT_LIMIT)
@@ -221,6 +234,7 @@ impl Provenance {
             order: 0,
             time: 0,
             dropped: 0,
+            unread: Unread::default(),
             folded: String::new(),
             spare: String::new(),
         }
@@ -239,12 +253,13 @@ impl Provenance {
         labels: &OutputLabels,
         result: &Value,
     ) -> Read {
+        self.settle();
         self.time = unix_ms();
         self.read = Read::default();
         let name = self.names.id(source.server, source.tool);
         Recorder::new(self, name, source.call, None).result(labels, result);
         self.private.settle();
-        self.shrink_buffers();
+        self.tidy();
         self.read
     }
 
@@ -257,27 +272,30 @@ impl Provenance {
         result: &Value,
         echo: &Echo,
     ) -> Read {
+        self.settle();
         self.time = unix_ms();
         self.read = Read::default();
         let name = self.names.id(source.server, source.tool);
         Recorder::new(self, name, source.call, Some(echo)).result(labels, result);
         self.private.settle();
-        self.shrink_buffers();
+        self.tidy();
         self.read
     }
 
     /// Records every leaf of something that a server says of itself as observed. `field`
     /// is what stands before the leaves' own paths. Linear in the size of `said`.
     pub fn record_observed(&mut self, source: &Source<'_>, field: &str, said: &Value) {
+        self.settle();
         self.time = unix_ms();
         let name = self.names.id(source.server, source.tool);
         Recorder::new(self, name, source.call, None).said(field, said);
-        self.shrink_buffers();
+        self.tidy();
     }
 
     /// Records one text. With [`Label::Trusted`], the whole text vouches for a
     /// destination that is equal to it.
     pub fn record_text(&mut self, source: &Source<'_>, field: &str, text: &str, label: Label) {
+        self.settle();
         self.time = unix_ms();
         let mark = Mark {
             name: self.names.id(source.server, source.tool),
@@ -289,7 +307,7 @@ impl Provenance {
                 .into(),
         };
         self.keep(&mark, text, label, Tokens::Kept, 0);
-        self.shrink_buffers();
+        self.tidy();
     }
 
     /// Records what the user typed. Returns what of it counts as the user's own words.
@@ -329,7 +347,7 @@ impl Provenance {
         }
         let mut folded = std::mem::take(&mut self.folded);
         text::fold(text, &mut folded);
-        if tokens == Tokens::Kept {
+        if tokens == Tokens::Kept && may_hold_tokens(&folded) {
             self.keep_tokens(&folded, label, mark);
         }
         // No destination that is looked for fits into a shorter text.
@@ -347,9 +365,12 @@ impl Provenance {
             };
             texts.add(&folded, self.order, mark);
         }
+        // Small pieces are looked after together.
+        if folded.len() > 1024 || self.order.is_multiple_of(64) {
+            self.stay_bounded();
+        }
         self.folded = folded;
-        self.stay_bounded();
-        if hiding < MAX_HIDING {
+        if hiding < MAX_HIDING && decode::may_hide(text) {
             decode::hidden(text, |plain| {
                 let mut mark = mark.clone();
                 if hiding == 0 {
@@ -358,6 +379,12 @@ impl Provenance {
                 self.keep(&mark, &plain, label, Tokens::Kept, hiding + 1);
             });
         }
+    }
+
+    /// Changes whenever something is forgotten, or begins to age.
+    fn epoch(&self) -> (u64, usize) {
+        let texts = self.observed.generations() + self.untrusted.generations();
+        (self.dropped, texts + self.tokens.generations())
     }
 
     fn keep_tokens(&mut self, folded: &str, label: Label, mark: &Mark) {
@@ -386,8 +413,9 @@ impl Provenance {
 
     /// What is known of a destination, given as it would be forwarded.
     ///
-    /// Takes time for the destination, however much was recorded. Does not allocate (see
-    /// [`Scratch`]).
+    /// Takes time for the destination, hardly for what was recorded. Does not allocate (see
+    /// [`Scratch`]). Where something waits to be taken apart ([`Self::settle`]), every
+    /// destination counts as untrusted.
     pub fn evidence(&self, destination: &str, scratch: &mut Scratch) -> Evidence<'_> {
         let Scratch {
             folded,
@@ -395,6 +423,9 @@ impl Provenance {
             digits,
             hashes,
         } = scratch;
+        if !self.unread.is_empty() {
+            return self.unread.suspects();
+        }
         let trusted = self.vouches(destination);
 
         text::fold(destination, folded);
@@ -430,6 +461,9 @@ impl Provenance {
         text: &str,
         scratch: &mut Scratch,
     ) -> Result<Option<Origin<'a>>, Incomplete> {
+        if self.unread.is_gone() {
+            return Err(Incomplete);
+        }
         let found = match self.private.is_empty() {
             true => None,
             false => {
@@ -495,6 +529,7 @@ impl Provenance {
             + self.trusted.bytes()
             + self.names.bytes()
             + self.private.bytes()
+            + self.unread.bytes()
     }
 
     /// When something was recorded last, in milliseconds of Unix time.
@@ -516,7 +551,10 @@ impl Provenance {
     /// Whether anything was read that is not trusted, or may have been.
     #[must_use]
     pub fn any_read(&self) -> bool {
-        self.dropped > 0 || !self.tokens.is_empty() || self.text_bytes() > 0
+        self.dropped > 0
+            || !self.unread.is_empty()
+            || !self.tokens.is_empty()
+            || self.text_bytes() > 0
     }
 
     fn text_bytes(&self) -> usize {
@@ -554,8 +592,12 @@ impl Provenance {
         }
     }
 
-    /// Gives back what one unusually long text needed.
-    fn shrink_buffers(&mut self) {
+    /// After a result: puts texts into tables where that is worth it, and gives back what one
+    /// unusually long text needed.
+    fn tidy(&mut self) {
+        self.observed.settle();
+        self.untrusted.settle();
+        self.stay_bounded();
         for buffer in [&mut self.folded, &mut self.spare] {
             if buffer.capacity() > 1 << 20 {
                 *buffer = String::new();

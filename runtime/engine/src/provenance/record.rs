@@ -10,7 +10,7 @@ use super::tree::Node;
 use super::{Provenance, Tokens};
 use bouncer_plan::Label;
 use serde_json::{Map, Value};
-use std::fmt::Write as _;
+use std::collections::HashMap;
 
 /// Longer paths are cut: they serve to tell a human where a value came from.
 const MAX_FIELD_BYTES: usize = 200;
@@ -18,6 +18,8 @@ const MAX_FIELD_BYTES: usize = 200;
 const MAX_STEP_BYTES: usize = 64;
 /// How much of each of two neighbours a value that is split between them can take.
 const SEAM_BYTES: usize = 1024;
+/// So many names of members are remembered while one result is taken apart.
+const MAX_NAMES: usize = 1024;
 /// Joined neighbours are recorded in pieces of about this size.
 const MAX_JOINED_BYTES: usize = 256 * 1024;
 
@@ -29,10 +31,14 @@ pub(super) struct Recorder<'p> {
     field: String,
     /// What the tool's calls carried.
     echo: Option<&'p Echo>,
+    /// Names of members that are kept already: a table has the same ones in each row.
+    names: HashMap<Box<str>, Label>,
+    /// When they were kept, see [`Provenance::epoch`].
+    epoch: (u64, usize),
 }
 
 impl<'p> Recorder<'p> {
-    pub(super) const fn new(
+    pub(super) fn new(
         into: &'p mut Provenance,
         name: u32,
         call: u64,
@@ -44,6 +50,8 @@ impl<'p> Recorder<'p> {
             call,
             echo,
             field: String::new(),
+            names: HashMap::new(),
+            epoch: (0, 0),
         }
     }
 
@@ -314,10 +322,21 @@ impl<'p> Recorder<'p> {
     /// Records the name of a member of the object at this place. Names never vouch: a record
     /// is often kept under the name of whoever it is about, which he chose.
     fn name(&mut self, key: &str, label: Label) {
+        let label = label.max(Label::Observed);
+        if self.epoch != self.into.epoch() {
+            self.epoch = self.into.epoch();
+            self.names.clear();
+        }
+        if self.names.get(key) == Some(&label) {
+            return;
+        }
         let len = self.field.len();
         self.field.push_str(" (name)");
-        self.piece(key, label.max(Label::Observed), Tokens::Kept);
+        self.piece(key, label, Tokens::Kept);
         self.field.truncate(len);
+        if self.names.len() < MAX_NAMES {
+            self.names.insert(key.into(), label);
+        }
     }
 
     /// Records what stands where neighbours meet. Never vouches: no leaf says it.
@@ -391,12 +410,21 @@ impl<'p> Recorder<'p> {
     fn within_index(&mut self, index: usize, inside: impl FnOnce(&mut Self)) {
         let len = self.field.len();
         if len < MAX_FIELD_BYTES {
-            // Writing to a string cannot fail.
-            let _ = write!(self.field, "[{index}]");
+            self.field.push('[');
+            push_number(&mut self.field, index);
+            self.field.push(']');
         }
         inside(self);
         self.field.truncate(len);
     }
+}
+
+/// Writes a number: there are as many places as values.
+fn push_number(out: &mut String, number: usize) {
+    if number >= 10 {
+        push_number(out, number / 10);
+    }
+    out.push(char::from(b'0' + (number % 10) as u8));
 }
 
 /// The records that a text writes out as YAML, where it matters which is which.

@@ -73,6 +73,19 @@ const fn rows(hash: u64, bits: u32) -> (usize, usize) {
     (first as usize, (first ^ step) as usize)
 }
 
+/// See [`Section::fine_rows`].
+const fn fine_rows(hash: u64, bits: u32) -> (usize, usize, usize) {
+    // Other bits than those of the coarse set, so that an error there is none here.
+    let (first, second) = rows(hash.rotate_left(32), bits);
+    (first / 8, first % 8, second % 8)
+}
+
+/// See [`Section::coarse_bits`].
+const fn coarse_bits(hash: u64, bits: u32) -> (usize, u64) {
+    let (first, second) = rows(hash, bits);
+    (first / 64, 1 << (first % 64) | 1 << (second % 64))
+}
+
 impl Section {
     fn new(block: usize) -> Self {
         Self {
@@ -87,53 +100,49 @@ impl Section {
     }
 
     /// Where a sequence is in the fine table: a line, and two rows of it.
-    fn fine_rows(&self, hash: u64) -> (usize, usize, usize) {
-        // Other bits than those of the coarse set, so that an error there is none here.
-        let bits = (ROWS * self.block).ilog2();
-        let (first, second) = rows(hash.rotate_left(32), bits);
-        (first / 8, first % 8, second % 8)
+    const fn fine_rows(&self, hash: u64) -> (usize, usize, usize) {
+        fine_rows(hash, (ROWS * self.block).ilog2())
     }
 
     /// Where a sequence is in the coarse set: a word, and two bits of it.
-    fn coarse_bits(&self, hash: u64) -> (usize, u64) {
-        let (first, second) = rows(hash, (BITS * self.block).ilog2());
-        (first / 64, 1 << (first % 64) | 1 << (second % 64))
+    const fn coarse_bits(&self, hash: u64) -> (usize, u64) {
+        coarse_bits(hash, (BITS * self.block).ilog2())
     }
 
+    /// Notes the sequences of a text that stands in the block of this number.
     fn add(&mut self, text: &[u8], block: usize, secret: u64) {
         let bit = 1 << block;
-        for hash in grams::hashes(text, secret) {
-            self.add_fine(hash, bit);
-            self.add_coarse(hash);
-        }
-        for (long, short) in grams::long_hashes(text, secret) {
-            if let Some(short) = short {
-                self.add_fine(short, bit);
-                self.add_coarse(short);
-            }
-            if let Some(long) = long {
-                self.add_coarse(long);
-            }
-        }
-    }
-
-    #[inline]
-    fn add_fine(&mut self, hash: u64, bit: u64) {
-        let (line, first, second) = self.fine_rows(hash);
-        if let Some(Line(line)) = self.fine.get_mut(line) {
-            for row in [first, second] {
-                if let Some(row) = line.get_mut(row) {
-                    *row |= bit;
+        // All that stays the same is looked up once: this is most of the work of recording.
+        let (fine, coarse) = (&mut *self.fine, &mut *self.coarse);
+        let (rows, bits) = ((ROWS * self.block).ilog2(), (BITS * self.block).ilog2());
+        let mut add_fine = |hash: u64| {
+            let (line, first, second) = fine_rows(hash, rows);
+            if let Some(Line(line)) = fine.get_mut(line) {
+                for row in [first, second] {
+                    if let Some(row) = line.get_mut(row) {
+                        *row |= bit;
+                    }
                 }
             }
-        }
-    }
-
-    #[inline]
-    fn add_coarse(&mut self, hash: u64) {
-        let (word, bits) = self.coarse_bits(hash);
-        if let Some(word) = self.coarse.get_mut(word) {
-            *word |= bits;
+        };
+        let mut add_coarse = |hash: u64| {
+            let (word, bits) = coarse_bits(hash, bits);
+            if let Some(word) = coarse.get_mut(word) {
+                *word |= bits;
+            }
+        };
+        grams::each_hash(text, secret, |hash| {
+            add_fine(hash);
+            add_coarse(hash);
+        });
+        for (long, short) in grams::long_hashes(text, secret) {
+            if let Some(short) = short {
+                add_fine(short);
+                add_coarse(short);
+            }
+            if let Some(long) = long {
+                add_coarse(long);
+            }
         }
     }
 

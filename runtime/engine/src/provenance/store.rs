@@ -5,6 +5,10 @@
 //! (see [`super::signature`]). Nothing in a generation ever moves or is taken out; when
 //! memory is short, the oldest generation goes whole.
 //!
+//! The newest texts are in no table yet: they are read through, which for a while is quicker
+//! than making tables. Tables are made once that has been done often, or there is much to
+//! read.
+//!
 //! A question takes the sequences at the head of the needle. The tables name the few
 //! blocks of text that seem to hold all of them, and these are searched. Where many blocks
 //! hold them all and none of those that were searched holds the needle, it counts as
@@ -20,6 +24,7 @@ use memchr::memmem::{self, Finder};
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where a piece came from.
 #[derive(Clone, Debug)]
@@ -71,6 +76,16 @@ const MAX_COARSE: usize = 16;
 const MAX_SEARCHED: usize = 128;
 /// Around a hit, so many bytes are shown on both sides.
 const EXCERPT: usize = 40;
+/// Putting a byte into the tables takes about as long as reading so many. So all texts are put
+/// there that have been read through as often.
+const WORTH: u64 = 128;
+/// More bytes than these are put there once they have been read a few times, so that no question
+/// takes long.
+const MANY: (usize, u64) = (128 * 1024, 4);
+/// More are put there though nobody has asked.
+const MOST: usize = 8 << 20;
+/// At most so many are put there at once, or a few times as many as are new.
+const STEP: usize = 64 * 1024;
 
 /// Folded texts.
 pub(super) struct Texts {
@@ -78,6 +93,10 @@ pub(super) struct Texts {
     /// Bytes of one generation with all that belongs to it.
     limit: usize,
     secret: u64,
+    /// Bytes added since the last result.
+    fresh: usize,
+    /// Bytes that questions have read through because they are in no table.
+    looked: AtomicU64,
 }
 
 struct Generation {
@@ -85,6 +104,9 @@ struct Generation {
     pieces: Vec<Piece>,
     signature: Signature,
     blocks: Vec<Block>,
+    /// The tables know what stands before this place, which is in the piece of this number.
+    signed: usize,
+    at_piece: usize,
     /// From a text's hash to its piece.
     seen: Lists,
     /// When its first piece was recorded.
@@ -122,6 +144,8 @@ impl Texts {
             generations: VecDeque::new(),
             limit,
             secret: RandomState::new().hash_one(0_u8) | 1,
+            fresh: 0,
+            looked: AtomicU64::new(0),
         }
     }
 
@@ -143,7 +167,27 @@ impl Texts {
         }
         if let Some(newest) = self.generations.back_mut() {
             newest.add(text.as_bytes(), hash, mark);
+            self.fresh += text.len();
         }
+    }
+
+    /// Puts some of the texts into the tables, where that is worth it. Called after each
+    /// result.
+    pub(super) fn settle(&mut self) {
+        let step = STEP.max(4 * std::mem::take(&mut self.fresh));
+        let loose: usize = self.generations.iter().map(|g| g.loose().len()).sum();
+        let looked = self.looked.get_mut();
+        let times = |many: u64| *looked > many.saturating_mul(loose as u64);
+        let (many, few) = MANY;
+        if loose == 0 || !(times(WORTH) || (loose > many && times(few)) || loose > MOST) {
+            return;
+        }
+        let mut left = step;
+        for generation in &mut self.generations {
+            left -= generation.sign(left);
+        }
+        let rest = loose.saturating_sub(step - left);
+        *looked = *looked / loose as u64 * rest as u64;
     }
 
     /// A text that `needle` stands in. Takes time for the needle, hardly for the texts.
@@ -170,9 +214,18 @@ impl Texts {
             finder: None,
             effort: MAX_SEARCHED,
         };
-        self.generations
-            .iter()
-            .find_map(|generation| generation.find(&mut needle))
+        self.generations.iter().find_map(|generation| {
+            generation.find(&mut needle).or_else(|| {
+                let loose = generation.loose();
+                self.looked.fetch_add(loose.len() as u64, Ordering::Relaxed);
+                generation.find_loose(loose, &mut needle)
+            })
+        })
+    }
+
+    /// How many generations there are.
+    pub(super) fn generations(&self) -> usize {
+        self.generations.len()
     }
 
     /// When the oldest text was recorded.
@@ -219,6 +272,8 @@ impl Generation {
             // A byte of text costs two to three.
             signature: Signature::new(limit / 3, secret),
             blocks: Vec::new(),
+            signed: 0,
+            at_piece: 0,
             seen: Lists::new(limit / 4096),
             order,
             overhead: size_of::<Self>(),
@@ -263,26 +318,52 @@ impl Generation {
         });
         self.seen.append(hash, number);
         self.overhead += size_of::<Piece>() + mark.cost();
-        self.sign(text, start, number);
     }
 
-    /// Notes the sequences of a text that is the piece of this number.
-    fn sign(&mut self, text: &[u8], start: usize, number: u32) {
-        let mut at = 0;
-        while at + SHORTEST <= text.len() {
-            if self.signature.begin(start + at).is_some() {
+    /// The text that is in no table.
+    fn loose(&self) -> &[u8] {
+        self.text.get(self.signed..).unwrap_or_default()
+    }
+
+    /// Puts text into the tables, about as much as asked for. Returns how much, at most that.
+    fn sign(&mut self, most: usize) -> usize {
+        let before = self.signed;
+        while self.signed - before < most
+            && let Some(piece) = self.pieces.get(self.at_piece)
+        {
+            let end = (piece.start + piece.len) as usize;
+            let text = self.text.get(self.signed..end).unwrap_or_default();
+            if text.len() < SHORTEST {
+                // The separator, too.
+                self.signed = self.text.len().min(end + 1);
+                self.at_piece += 1;
+                continue;
+            }
+            if self.signature.begin(self.signed).is_some() {
                 self.blocks.push(Block {
-                    start: (start + at) as u32,
-                    piece: number,
+                    start: self.signed as u32,
+                    piece: self.at_piece as u32,
                 });
                 self.overhead += size_of::<Block>();
             }
-            let end = text.len().min(at + self.signature.room());
+            let new = text.len().min(self.signature.room());
             // The head of each needle that starts in this block.
-            let stretch = text.get(at..text.len().min(end + HEAD - 1));
-            self.signature.add(stretch.unwrap_or_default(), end - at);
-            at = end;
+            let stretch = text.get(..text.len().min(new + HEAD - 1));
+            self.signature.add(stretch.unwrap_or_default(), new);
+            self.signed += new;
         }
+        most.min(self.signed - before)
+    }
+
+    /// Reads the text through that is in no table.
+    fn find_loose<'n>(&self, loose: &[u8], needle: &mut Needle<'n>) -> Option<Hit<'_>> {
+        if loose.len() < needle.text.len() {
+            return None;
+        }
+        let text = needle.text;
+        let finder = needle.finder.get_or_insert_with(|| Finder::new(text));
+        let start = self.signed + finder.find(loose)?;
+        self.hit_in(self.pieces.get(self.at_piece..)?, start, text.len())
     }
 
     fn find(&self, needle: &mut Needle<'_>) -> Option<Hit<'_>> {
@@ -320,7 +401,11 @@ impl Generation {
         let first = self.blocks.get(block)?.piece as usize;
         let next = self.blocks.get(block + 1);
         let last = next.map_or(self.pieces.len(), |next| next.piece as usize + 1);
-        let pieces = self.pieces.get(first..last)?;
+        self.hit_in(self.pieces.get(first..last)?, start, len)
+    }
+
+    /// The one of some pieces that holds a place of the text.
+    fn hit_in<'a>(&'a self, pieces: &'a [Piece], start: usize, len: usize) -> Option<Hit<'a>> {
         let behind = pieces.partition_point(|piece| piece.start as usize <= start);
         let piece = pieces.get(behind.checked_sub(1)?)?;
         let text = self.text_of(piece);

@@ -10,11 +10,29 @@ use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
+use tokio::runtime::Handle;
 
 /// What the clock of a conversation shows at its start: others whose budgets it shares may
 /// have called long before.
 const BEFORE_MS: u64 = 1 << 40;
+
+/// As many bytes of what was read take as long to take apart as a few dozen calls.
+const LONG: usize = 64 * 1024;
+/// So many do not wait until somebody asks.
+const MUCH: usize = 4 << 20;
+
+/// Has what was read taken apart on another thread, so that nobody else has to wait, if it has
+/// so many bytes.
+fn settle_elsewhere(conversation: &mut Conversation, least: usize) {
+    // Without a runtime there is no other thread: the next decision does it.
+    if let Ok(runtime) = Handle::try_current()
+        && let Some(settling) = conversation.settle_elsewhere(least)
+    {
+        runtime.spawn_blocking(|| settling.run());
+    }
+}
 
 /// The gate and one conversation, as one server takes part in it.
 #[derive(Clone, Debug)]
@@ -177,10 +195,11 @@ impl Judge for GatedConversation {
         shared.record_definitions(self.server.as_deref(), tools);
     }
 
-    fn record(&mut self, tool: &str, result: &Value) {
+    fn record(&mut self, tool: &str, result: &Arc<Value>) {
         let shared = &mut *self.shared.borrow_mut();
         let (gate, conversation) = (&shared.gate, &mut shared.conversation);
-        gate.record(conversation, self.server.as_deref(), tool, result);
+        gate.record_shared(conversation, self.server.as_deref(), tool, result);
+        settle_elsewhere(conversation, MUCH);
     }
 
     fn record_introduction(&mut self, introduction: &Value) {
@@ -189,10 +208,11 @@ impl Judge for GatedConversation {
         gate.record_introduction(conversation, self.server.as_deref(), introduction);
     }
 
-    fn record_untrusted(&mut self, origin: &str, value: &Value) {
+    fn record_untrusted(&mut self, origin: &str, value: &Arc<Value>) {
         let shared = &mut *self.shared.borrow_mut();
         let (gate, conversation) = (&shared.gate, &mut shared.conversation);
-        gate.record_untrusted(conversation, self.server.as_deref(), origin, value);
+        gate.record_untrusted_shared(conversation, self.server.as_deref(), origin, value);
+        settle_elsewhere(conversation, MUCH);
     }
 
     fn generation(&self) -> u64 {
@@ -200,8 +220,16 @@ impl Judge for GatedConversation {
     }
 
     fn is_held_up(&self, tool: &str) -> bool {
-        let gate = &self.shared.borrow().gate;
-        gate.waits_for_tally(self.server.as_deref(), tool)
+        let shared = &mut *self.shared.borrow_mut();
+        let (gate, server) = (&shared.gate, self.server.as_deref());
+        if gate.waits_for_tally(server, tool) {
+            return true;
+        }
+        if !gate.asks_what_was_read(server, tool) {
+            return false;
+        }
+        settle_elsewhere(&mut shared.conversation, LONG);
+        shared.conversation.is_settling()
     }
 
     fn hides(&self, tool: &str) -> bool {

@@ -8,6 +8,7 @@ use bouncer_engine::gate::{
 };
 use bouncer_engine::tools::ToolDefinition;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// A verdict that outlives the gate's borrow, and what lets the call through, if anything.
 #[derive(Debug)]
@@ -54,17 +55,18 @@ pub(crate) trait Judge {
     /// A later listing.
     fn observe(&mut self, tools: &[ToolDefinition]);
     /// What a call returned.
-    fn record(&mut self, tool: &str, result: &Value);
+    fn record(&mut self, tool: &str, result: &Arc<Value>);
     /// How the server introduced itself.
     fn record_introduction(&mut self, introduction: &Value);
     /// Other text that reaches the agent.
-    fn record_untrusted(&mut self, origin: &str, value: &Value);
+    fn record_untrusted(&mut self, origin: &str, value: &Arc<Value>);
     /// Changes whenever the policy does: what a human answered before then was about
     /// another one.
     fn generation(&self) -> u64 {
         0
     }
-    /// Whether a call of the tool could only be judged once others have finished counting.
+    /// Whether a call of the tool could only be judged once others have finished counting, or
+    /// what was read has been taken apart.
     fn is_held_up(&self, _tool: &str) -> bool {
         false
     }

@@ -23,6 +23,7 @@ use serde_json::value::RawValue;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 use tokio::io::AsyncRead;
 
@@ -244,12 +245,14 @@ impl<J: Judge + 'static> Mediator<J> {
         };
         // Progress comes often and mostly says numbers.
         let told = if method == "notifications/progress" {
-            params.get("message")
+            params.get("message").cloned()
         } else {
-            Some(&params)
+            Some(params)
         };
         if let Some(told) = told {
-            self.judge.borrow_mut().record_untrusted(method, told);
+            self.judge
+                .borrow_mut()
+                .record_untrusted(method, &Arc::new(told));
         }
         true
     }
@@ -259,7 +262,9 @@ impl<J: Judge + 'static> Mediator<J> {
             // An error about something the server could not read.
             return match frame.error().map(serde_json::from_slice::<Value>) {
                 Some(Ok(error)) => {
-                    self.judge.borrow_mut().record_untrusted("error", &error);
+                    self.judge
+                        .borrow_mut()
+                        .record_untrusted("error", &Arc::new(error));
                     self.client.push(line);
                 }
                 _ => self.on_garbage(line, &Unreadable::Id.to_string()),
@@ -285,6 +290,7 @@ impl<J: Judge + 'static> Mediator<J> {
         let outcome = frame.result().or(frame.error()).filter(|_| !both);
         match outcome.map(serde_json::from_slice::<Value>) {
             Some(Ok(outcome)) => {
+                let outcome = Arc::new(outcome);
                 self.record_answer(&open.kind, &outcome);
                 if let Some(result) = frame.result()
                     && ["/inputRequests", "/result/inputRequests"]
@@ -309,7 +315,7 @@ impl<J: Judge + 'static> Mediator<J> {
         }
     }
 
-    fn record_answer(&self, kind: &RequestKind, outcome: &Value) {
+    fn record_answer(&self, kind: &RequestKind, outcome: &Arc<Value>) {
         match kind {
             // What a server asks for is nobody's result.
             RequestKind::Call { .. } | RequestKind::TaskResult { .. } if asks(outcome) => {
@@ -325,20 +331,20 @@ impl<J: Judge + 'static> Mediator<J> {
             }
             RequestKind::TaskResult { tool } => self.judge.borrow_mut().record(tool, outcome),
             RequestKind::TaskState { tool } => {
-                let mut state = outcome.clone();
+                let mut state = Value::clone(outcome);
                 let result = state
                     .as_object_mut()
                     .and_then(|state| state.remove("result"));
                 let mut judge = self.judge.borrow_mut();
                 match result {
                     Some(asked) if asks(&asked) => {
-                        judge.record_untrusted(INPUT_REQUIRED, &asked);
+                        judge.record_untrusted(INPUT_REQUIRED, &Arc::new(asked));
                     }
-                    Some(result) => judge.record(tool, &result),
+                    Some(result) => judge.record(tool, &Arc::new(result)),
                     None => {}
                 }
                 // All else is the server's own word.
-                judge.record_untrusted("tasks/get", &state);
+                judge.record_untrusted("tasks/get", &Arc::new(state));
             }
             RequestKind::ListTools => self.note_shown_tools(outcome),
             RequestKind::Initialize => self.judge.borrow_mut().record_introduction(outcome),

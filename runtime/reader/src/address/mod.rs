@@ -19,7 +19,7 @@ pub use network::{Lies, Network, NetworkError, NetworkName, Ranges};
 pub use numeric::{host_in_ipv4, numeric};
 pub use scheme::scheme;
 pub use shapes::{is_address, without_tag};
-pub use tokens::{Token, TokenKind, token_stands_at, tokens};
+pub use tokens::{SHORTEST as SHORTEST_TOKEN, Token, TokenKind, token_stands_at, tokens};
 
 use crate::text::{is_ignorable, is_space};
 use shapes::{encoded_at, scheme_end};

@@ -382,6 +382,22 @@ fn iban(bytes: &[u8]) -> usize {
     }
 }
 
+/// Where a byte stands that two others follow.
+fn twice(word: &str, byte: u8, then: [u8; 2]) -> Option<usize> {
+    let bytes = word.as_bytes();
+    memchr::memchr_iter(byte, bytes).find(|at| {
+        bytes
+            .get(at + 1..)
+            .is_some_and(|rest| rest.starts_with(&then))
+    })
+}
+
+/// The beginning of a text, up to a byte that ends it.
+fn until(text: &str, ends: impl Fn(u8) -> bool) -> &str {
+    let end = text.bytes().position(ends).unwrap_or(text.len());
+    text.get(..end).unwrap_or("")
+}
+
 /// The tokens of one word. Reads it a fixed number of times.
 fn word(word: &str, each: Emit<'_>) {
     let word = word
@@ -391,7 +407,7 @@ fn word(word: &str, each: Emit<'_>) {
     if word.len() < 4 || word.bytes().all(|b| b.is_ascii_alphabetic()) {
         return;
     }
-    if let Some(colon) = word.find("://") {
+    if let Some(colon) = twice(word, b':', *b"//") {
         with_scheme(word, colon, each);
     } else if !without_scheme(word, each) {
         return;
@@ -416,12 +432,8 @@ fn with_scheme(word: &str, colon: usize, each: Emit<'_>) {
     let url = word.get(scheme..).unwrap_or("");
     if let Some(end) = scheme_end(url).filter(|&end| end < url.len()) {
         each(TokenKind::Url, url);
-        let authority = url
-            .get(end..)
-            .unwrap_or("")
-            .split(['/', '?', '#'])
-            .next()
-            .unwrap_or("");
+        let rest = url.get(end..).unwrap_or("");
+        let authority = until(rest, |byte| matches!(byte, b'/' | b'?' | b'#'));
         let host = authority.rsplit('@').next().unwrap_or("");
         match host.strip_prefix('[').and_then(|host| host.split_once(']')) {
             Some((address, _)) => each(TokenKind::Ip, address),
@@ -438,12 +450,12 @@ fn with_scheme(word: &str, colon: usize, each: Emit<'_>) {
 fn without_scheme(word: &str, each: Emit<'_>) -> bool {
     let bare = word.strip_prefix("mailto:").unwrap_or(word);
     // `//host/path`, as pages link: whatever scheme the reader has.
-    let network = bare.split_once("//").map(|(_, network)| network);
-    let host = network
-        .unwrap_or(bare)
-        .split(['/', '?', '#', '=', '&', '[', ']'])
-        .next()
-        .unwrap_or("");
+    let slashes = memchr::memchr_iter(b'/', bare.as_bytes())
+        .find(|at| bare.as_bytes().get(at + 1) == Some(&b'/'));
+    let network = slashes.and_then(|at| bare.get(at + 2..));
+    let host = until(network.unwrap_or(bare), |byte| {
+        matches!(byte, b'/' | b'?' | b'#' | b'=' | b'&' | b'[' | b']')
+    });
     if !host.contains('@') {
         host_token(host, network.is_some(), each);
     }
@@ -457,7 +469,8 @@ fn without_scheme(word: &str, each: Emit<'_>) -> bool {
 
 /// An IPv6 address, bare or in brackets.
 fn ip_v6(word: &str, each: Emit<'_>) {
-    if word.contains("::") || word.bytes().filter(|&b| b == b':').count() == 7 {
+    let colons = memchr::memchr_iter(b':', word.as_bytes()).count();
+    if colons == 7 || (colons > 1 && word.contains("::")) {
         let address = word.trim_matches(['[', ']']);
         if address
             .bytes()
@@ -600,11 +613,13 @@ fn name_or_id(word: &str, each: Emit<'_>) {
         text.chars()
             .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
     };
+    let slash = memchr::memchr(b'/', word.as_bytes());
     if word.strip_prefix('@').is_some_and(unicode_name) {
         each(TokenKind::Handle, word);
     } else if word.strip_prefix('#').is_some_and(unicode_name) {
         each(TokenKind::Channel, word);
-    } else if let Some((owner, name)) = word.split_once('/')
+    } else if let Some((owner, name)) = slash.and_then(|at| word.split_at_checked(at))
+        && let Some(name) = name.get(1..)
         && owner.len() > 2
         && name.len() > 2
         && is_name(owner)
@@ -614,13 +629,18 @@ fn name_or_id(word: &str, each: Emit<'_>) {
     {
         each(TokenKind::Repo, word);
     }
-    for id in word.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_')) {
+    let mut rest = word;
+    while !rest.is_empty() {
+        let id = until(rest, |b| {
+            !b.is_ascii_alphanumeric() && !matches!(b, b'-' | b'_')
+        });
+        let behind = rest.get(id.len()..).unwrap_or("");
+        rest = behind.get(behind.ceil_char_boundary(1)..).unwrap_or("");
+        if id.len() < 8 {
+            continue;
+        }
         let digits = id.bytes().filter(u8::is_ascii_digit).count();
-        if id.len() >= 8
-            && digits >= 2
-            && digits < id.len()
-            && id.bytes().any(|b| b.is_ascii_alphabetic())
-        {
+        if digits >= 2 && digits < id.len() && id.bytes().any(|b| b.is_ascii_alphabetic()) {
             each(TokenKind::Id, id);
         }
     }
@@ -629,6 +649,9 @@ fn name_or_id(word: &str, each: Emit<'_>) {
 /// The path of a file or directory: at least two names, one of them with a letter, and
 /// anchored or three names long. Fractions and dates are none.
 fn path(text: &str, each: Emit<'_>) {
+    if memchr::memchr(b'/', text.as_bytes()).is_none() {
+        return;
+    }
     let anchored = ["/", "~/", "./", "../"]
         .iter()
         .any(|start| text.starts_with(start));
@@ -690,6 +713,10 @@ fn path_token(path: &str, separator: char, each: Emit<'_>) {
 /// A host or IP address, perhaps with a port. What stands in a URL is a host
 /// whatever its last label.
 fn host_token(host: &str, in_url: bool, each: Emit<'_>) {
+    // Every host that tells has a dot, also a numeric one.
+    if memchr::memchr(b'.', host.as_bytes()).is_none() {
+        return;
+    }
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
         _ => host,
@@ -706,10 +733,6 @@ fn host_token(host: &str, in_url: bool, each: Emit<'_>) {
         }
         return;
     }
-    let bare = name.strip_prefix("www.").unwrap_or(name);
-    if SHARED.contains(&bare) {
-        return;
-    }
     let international = !name.is_ascii()
         && name.contains('.')
         && name.split('.').all(|label| {
@@ -719,7 +742,10 @@ fn host_token(host: &str, in_url: bool, each: Emit<'_>) {
         || (in_url && international)
         || (in_url && name.contains('.') && super::shapes::is_host(name))
     {
-        each(TokenKind::Host, bare);
+        let bare = name.strip_prefix("www.").unwrap_or(name);
+        if !SHARED.contains(&bare) {
+            each(TokenKind::Host, bare);
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod bounds;
 mod found;
 mod labels;
 mod oracle;
+mod put_off;
 mod results;
 
 use super::*;

@@ -19,6 +19,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::LazyLock;
 use std::time::Duration;
 use tokio::io::{
@@ -161,7 +162,7 @@ impl Judge for Script {
         self.tell(format!("observe {}", names.join(",")));
     }
 
-    fn record(&mut self, tool: &str, result: &Value) {
+    fn record(&mut self, tool: &str, result: &Arc<Value>) {
         self.tell(format!("record {tool} {result}"));
     }
 
@@ -169,7 +170,7 @@ impl Judge for Script {
         self.tell(format!("introduction {introduction}"));
     }
 
-    fn record_untrusted(&mut self, origin: &str, value: &Value) {
+    fn record_untrusted(&mut self, origin: &str, value: &Arc<Value>) {
         self.tell(format!("untrusted {origin} {value}"));
     }
 }
@@ -362,7 +363,7 @@ pub(crate) fn quick() -> Settings {
         listing_timeout: Duration::from_millis(100),
         grace: Duration::from_millis(100),
         observe: false,
-        guarded: std::sync::Arc::default(),
+        guarded: Arc::default(),
     }
 }
 
