@@ -4,6 +4,7 @@
 use crate::SERVER;
 use crate::actions::{self, Action};
 use crate::budgets::CountedOnce;
+use crate::digest::Group;
 use crate::disk::Base;
 use crate::event::Event;
 use crate::judged::Judged;
@@ -47,6 +48,13 @@ pub struct Judge<'j> {
     pub budgets: Option<Arc<Mutex<CountedOnce>>>,
     /// Whether every verdict needs all that was read.
     pub needs_results: bool,
+}
+
+/// Results that were not recorded.
+struct LeftOut {
+    group: Group,
+    /// The number of the last call before them.
+    calls: u64,
 }
 
 impl Judge<'_> {
@@ -107,45 +115,118 @@ impl Judge<'_> {
         // Nothing is guessed of the agent's own tools; of others what was read may matter.
         let others = |action: &Action| action.server.as_deref() != Some(SERVER);
         let mut with_results = self.needs_results || calls.iter().any(others);
-        let mut conversation = self.conversation(&earlier, with_results)?;
-        let mut worst: Option<Judged> = None;
-        for (at, action) in calls.iter().enumerate() {
-            let mut judged = self.one(&mut conversation, action);
-            if judged.record.verdict == Verdict::Ask && !with_results {
-                with_results = true;
-                conversation = self.conversation(&earlier, with_results)?;
-                for before in calls.iter().take(at) {
-                    self.one(&mut conversation, before);
+        let mut read = self.gate.conversation();
+        let mut left_out = match with_results {
+            true => self.read_latest(&mut read)?,
+            false => Vec::new(),
+        };
+        loop {
+            let mut conversation = self.conversation(read, &earlier);
+            let mut worst: Option<Judged> = None;
+            for action in calls {
+                let judged = self.one(&mut conversation, action);
+                if worst
+                    .as_ref()
+                    .is_none_or(|worst| judged.record.verdict > worst.record.verdict)
+                {
+                    worst = Some(judged);
                 }
-                judged = self.one(&mut conversation, action);
             }
-            if worst
+            let asks = worst
                 .as_ref()
-                .is_none_or(|worst| judged.record.verdict > worst.record.verdict)
-            {
-                worst = Some(judged);
+                .is_some_and(|worst| worst.record.verdict == Verdict::Ask);
+            if asks && !with_results {
+                with_results = true;
+                read = self.gate.conversation();
+                left_out = self.read_latest(&mut read)?;
+                continue;
             }
+            let questions = conversation.open_questions();
+            let Some(at) = self.answers_one(&left_out, &questions)? else {
+                return Ok((worst, conversation));
+            };
+            read = self.gate.conversation_after(conversation);
+            self.read_left_out(&mut read, &left_out.remove(at))?;
         }
-        Ok((worst, conversation))
     }
 
-    /// The conversation as it was before this use.
-    fn conversation(
+    /// Records the latest results, and those that have to be in any case. Returns those that
+    /// were left out.
+    fn read_latest(&self, conversation: &mut Conversation) -> Result<Vec<LeftOut>, MemoryError> {
+        let mut left_out = Vec::new();
+        let mut before = 0;
+        for group in self.session.groups()? {
+            before = group.last;
+            let has_to = |(server, tool): &(Option<String>, String)| {
+                self.gate.has_to_record(server.as_deref(), tool)
+            };
+            if group.tools.iter().any(has_to) {
+                self.read_between(conversation, group.before, group.last)?;
+                continue;
+            }
+            let results = self.session.count_of(&group)?;
+            let first = group.said.zip(group.tools.first());
+            let first = first
+                .filter(|_| results > 0)
+                .map(|(place, (server, tool))| (place, server.as_deref(), tool.as_str()));
+            let calls = self.gate.leave_out(conversation, results, first);
+            left_out.push(LeftOut { group, calls });
+        }
+        self.read_between(conversation, before, i64::MAX)?;
+        Ok(left_out)
+    }
+
+    fn read_between(
         &self,
-        earlier: &[ToolUse],
-        with_results: bool,
-    ) -> Result<Conversation, MemoryError> {
-        let mut conversation = self.gate.conversation();
-        if with_results {
-            for result in self.session.results()? {
-                self.gate.record(
-                    &mut conversation,
-                    result.server.as_deref(),
-                    &result.tool,
-                    &result.value,
-                );
+        conversation: &mut Conversation,
+        before: i64,
+        last: i64,
+    ) -> Result<(), MemoryError> {
+        for result in self.session.results_between(before, last)? {
+            let (server, tool) = (result.server.as_deref(), &result.tool);
+            self.gate.record(conversation, server, tool, &result.value);
+        }
+        Ok(())
+    }
+
+    /// Which of those that were left out may answer one of the questions.
+    fn answers_one(
+        &self,
+        left_out: &[LeftOut],
+        questions: &[String],
+    ) -> Result<Option<usize>, MemoryError> {
+        if left_out.is_empty() || questions.is_empty() {
+            return Ok(None);
+        }
+        let mut pages = self.session.pages()?;
+        for (at, left) in left_out.iter().enumerate() {
+            for question in questions {
+                if left.group.may_name(&mut pages, question)? {
+                    return Ok(Some(at));
+                }
             }
         }
+        Ok(None)
+    }
+
+    fn read_left_out(
+        &self,
+        conversation: &mut Conversation,
+        left: &LeftOut,
+    ) -> Result<(), MemoryError> {
+        let group = &left.group;
+        let results = self.session.results_between(group.before, group.last)?;
+        for (call, result) in (left.calls + 1..).zip(results) {
+            let (server, tool) = (result.server.as_deref(), &result.tool);
+            self.gate
+                .record_left_out(conversation, call, server, tool, &result.value);
+        }
+        Ok(())
+    }
+
+    /// The conversation as it was before this use, of one that has read what was read.
+    fn conversation(&self, read: Conversation, earlier: &[ToolUse]) -> Conversation {
+        let mut conversation = read;
         for used in earlier {
             // Budgets only count tools and times.
             let call = Call::hypothetical(used.server.as_deref(), &used.tool, Some(b"{}"));
@@ -161,7 +242,7 @@ impl Judge<'_> {
                 .again();
             conversation.share_budgets(Arc::<Mutex<CountedOnce>>::clone(budgets));
         }
-        Ok(conversation)
+        conversation
     }
 
     fn one(&self, conversation: &mut Conversation, action: &Action) -> Judged {

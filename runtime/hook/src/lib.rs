@@ -8,6 +8,9 @@ pub mod actions;
 pub mod agents;
 mod budgets;
 mod commands;
+pub mod digest;
+#[cfg(test)]
+mod digest_tests;
 pub mod disk;
 pub mod event;
 mod files;
@@ -16,6 +19,7 @@ mod hook;
 mod judge;
 pub mod judged;
 pub mod memory;
+mod memory_error;
 pub mod message;
 mod others;
 pub mod plans;

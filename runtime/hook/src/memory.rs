@@ -4,14 +4,15 @@
 //! Bounded: of a conversation the oldest results are forgotten first. What is forgotten
 //! counts as unproven, so a human is asked.
 
+use crate::digest::{self, Group, Pages, TABLES};
+pub use crate::memory_error::MemoryError;
 use bouncer_database::write_ahead;
 use bouncer_system::moment::Moment;
 use bouncer_system::private::{private_directory, private_file};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior, params};
 use serde_json::Value;
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// Longer results are kept in part.
@@ -30,50 +31,11 @@ const PATIENT: Duration = Duration::from_secs(30);
 /// Bytes of the write-ahead log before it is written back: few enough for the next hook
 /// to read at once.
 const MAX_LOG: u64 = 400 * 1024;
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// What hooks remember, in one file.
 #[derive(Debug)]
 pub struct Memory(Connection);
-
-/// Why the memory cannot be used.
-#[derive(Debug)]
-pub enum MemoryError {
-    /// The file system does not let us.
-    File(PathBuf, std::io::Error),
-    /// The database cannot be opened or set up.
-    Open(PathBuf, rusqlite::Error),
-    /// Another version of bouncer made the file.
-    OtherVersion(PathBuf),
-    /// What stands in it cannot be read or written now.
-    Database(rusqlite::Error),
-    /// One conversation has used more tools than are counted.
-    TooManyUses,
-}
-
-impl fmt::Display for MemoryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File(path, error) => write!(f, "`{}`: {error}", path.display()),
-            Self::Open(path, error) => write!(f, "`{}`: {error}", path.display()),
-            Self::OtherVersion(path) => write!(
-                f,
-                "`{}`: it is of another version of bouncer",
-                path.display()
-            ),
-            Self::Database(error) => error.fmt(f),
-            Self::TooManyUses => f.write_str("this conversation has used very many tools"),
-        }
-    }
-}
-
-impl std::error::Error for MemoryError {}
-
-impl From<rusqlite::Error> for MemoryError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Database(error)
-    }
-}
 
 /// Something a tool returned.
 #[derive(Clone, Debug)]
@@ -149,7 +111,7 @@ impl Memory {
             return connection.pragma_update(None, "synchronous", "NORMAL");
         }
         write_ahead(connection)?;
-        if version == 1 {
+        if version > 0 {
             return Self::upgrade(connection);
         }
         connection.execute_batch(&format!(
@@ -159,12 +121,13 @@ impl Memory {
              CREATE INDEX IF NOT EXISTS returned_of ON returned (session, n);
              CREATE TABLE IF NOT EXISTS attempt (n INTEGER PRIMARY KEY, session TEXT NOT NULL, server TEXT, tool TEXT NOT NULL, ms INTEGER NOT NULL, boot TEXT NOT NULL DEFAULT '', boot_ms INTEGER NOT NULL DEFAULT 0);
              CREATE INDEX IF NOT EXISTS attempt_of ON attempt (session, n);
+             {TABLES}
              PRAGMA user_version = {VERSION};
              COMMIT;"
         ))
     }
 
-    /// The first layout knew times by the wall clock alone.
+    /// The first layout knew times by the wall clock alone, and the second had no digests.
     fn upgrade(connection: &Connection) -> rusqlite::Result<()> {
         let transaction =
             rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
@@ -178,6 +141,9 @@ impl Memory {
                      ALTER TABLE {table} ADD COLUMN boot_ms INTEGER NOT NULL DEFAULT 0;"
                 ))?;
             }
+        }
+        if version < VERSION {
+            transaction.execute_batch(TABLES)?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
         transaction.commit()
@@ -232,6 +198,11 @@ impl LockedSession<'_> {
             |row| row.get(0),
         )?;
         if any {
+            digest::forget(
+                &self.transaction,
+                &format!("session IN (SELECT id FROM session WHERE {old})"),
+                than,
+            )?;
             for table in ["returned", "attempt"] {
                 self.transaction.execute(
                     &format!(
@@ -290,11 +261,19 @@ impl LockedSession<'_> {
     /// # Errors
     /// If the memory cannot be read.
     pub fn results(&self) -> Result<Vec<ToolResult>, MemoryError> {
+        self.results_between(0, i64::MAX)
+    }
+
+    /// What was returned behind the result of one number, up to that of another.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn results_between(&self, before: i64, last: i64) -> Result<Vec<ToolResult>, MemoryError> {
         let read = || {
-            let mut statement = self
-                .transaction
-                .prepare("SELECT server, tool, body FROM returned WHERE session = ?1 ORDER BY n")?;
-            let rows = statement.query_map([&self.session], |row| {
+            let mut statement = self.transaction.prepare(
+                "SELECT server, tool, body FROM returned WHERE session = ?1 AND n > ?2 AND n <= ?3 ORDER BY n",
+            )?;
+            let rows = statement.query_map(params![self.session, before, last], |row| {
                 let body: String = row.get(2)?;
                 Ok(ToolResult {
                     server: row.get(0)?,
@@ -306,6 +285,62 @@ impl LockedSession<'_> {
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
         Ok(read()?)
+    }
+
+    /// Groups of what was returned, oldest first, up to a result behind which there are none.
+    ///
+    /// # Errors
+    /// If the memory cannot be read, or was changed.
+    pub fn groups(&self) -> Result<Vec<Group>, MemoryError> {
+        digest::groups(&self.transaction, &self.session)
+    }
+
+    /// How many results of a group there still are.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn count_of(&self, group: &Group) -> Result<u64, MemoryError> {
+        let count = self.transaction.query_row(
+            "SELECT count(*) FROM returned WHERE session = ?1 AND n > ?2 AND n <= ?3",
+            params![self.session, group.before, group.last],
+            |row| row.get::<_, i64>(0),
+        );
+        Ok(u64::try_from(count?).unwrap_or(0))
+    }
+
+    /// What groups say, to be asked with [`Group::may_name`].
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn pages(&self) -> Result<Pages<'_>, MemoryError> {
+        Ok(Pages::of(&self.transaction)?)
+    }
+
+    /// Makes groups of what was returned last, where that is enough.
+    fn group(&self) -> Result<(), MemoryError> {
+        let (connection, session) = (&self.transaction, &self.session);
+        let mut before = self.groups()?.last().map_or(0, |group| group.last);
+        if before == 0 {
+            // Those of another version.
+            digest::forget(connection, "session = ?1", [session])?;
+        }
+        loop {
+            let open: (i64, Option<i64>) = connection.query_row(
+                "SELECT coalesce(sum(size), 0), max(n) FROM (SELECT n, octet_length(body) AS size, sum(octet_length(body)) OVER (ORDER BY n) AS upto FROM returned WHERE session = ?1 AND n > ?2) WHERE upto - size < ?3",
+                params![session, before, digest::GROUP],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?;
+            let (digest::GROUP.., Some(last)) = open else {
+                return Ok(());
+            };
+            let results = self.results_between(before, last)?;
+            let results: Vec<_> = results
+                .into_iter()
+                .map(|result| (result.server, result.tool, result.value))
+                .collect();
+            digest::add(connection, session, before, last, &results)?;
+            before = last;
+        }
     }
 
     /// How many results were forgotten, or kept in part only.
@@ -375,7 +410,7 @@ impl LockedSession<'_> {
             )?;
             loop {
                 let size: i64 = self.transaction.query_row(
-                    "SELECT coalesce(sum(length(body)), 0) FROM returned WHERE session = ?1",
+                    "SELECT coalesce(sum(octet_length(body)), 0) FROM returned WHERE session = ?1",
                     [&self.session],
                     |row| row.get(0),
                 )?;
@@ -387,13 +422,19 @@ impl LockedSession<'_> {
                     [&self.session],
                 )?;
             }
+            digest::forget(
+                &self.transaction,
+                "session = ?1 AND last < (SELECT min(n) FROM returned WHERE session = ?1)",
+                [&self.session],
+            )?;
             self.transaction.execute(
                 "UPDATE session SET forgotten = forgotten + ?2 WHERE id = ?1",
                 params![self.session, i64::try_from(lost).unwrap_or(i64::MAX)],
             )?;
             Ok(())
         };
-        Ok(write()?)
+        write()?;
+        self.group()
     }
 
     /// Writes it all, and lets other hooks go on.

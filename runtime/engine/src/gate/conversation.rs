@@ -127,6 +127,13 @@ impl Conversation {
         &self.session
     }
 
+    /// What decisions asked about since the last time, of a conversation in which something was
+    /// left out, see [`Gate::leave_out`](super::Gate::leave_out).
+    #[must_use]
+    pub fn open_questions(&self) -> Vec<String> {
+        self.provenance.open_questions()
+    }
+
     /// What was read and waits to be taken apart, if it has at least so many bytes: to be run on
     /// another thread. A decision that needs it waits for that.
     #[must_use]

@@ -390,6 +390,72 @@ impl Gate {
         conversation.note_read(&source, read);
     }
 
+    /// Counts results that were read and are not recorded; `first` is the place among them of the
+    /// first that said anything, and its server and tool. Whoever leaves results out has to
+    /// record those of them ([`Self::record_left_out`]) that may answer the conversation's
+    /// [open questions](Conversation::open_questions), and judge again. Results that
+    /// [have to be recorded](Self::has_to_record) cannot be left out. Returns the number of the
+    /// call before them.
+    pub fn leave_out(
+        &self,
+        conversation: &mut Conversation,
+        results: u64,
+        first: Option<(u64, Option<&str>, &str)>,
+    ) -> u64 {
+        let before = conversation.calls;
+        if let Some((place, server, tool)) = first {
+            let source = Source {
+                server,
+                tool,
+                call: before + 1 + place,
+            };
+            let read = Read {
+                untrusted: true,
+                private: false,
+            };
+            conversation.note_read(&source, read);
+        }
+        if results > 0 {
+            conversation.provenance.leave_out(first.is_some());
+        }
+        conversation.calls += results;
+        before
+    }
+
+    /// Records a result that was left out, whose call had this number.
+    pub fn record_left_out(
+        &self,
+        conversation: &mut Conversation,
+        call: u64,
+        server: Option<&str>,
+        tool: &str,
+        result: &Value,
+    ) {
+        let calls = std::mem::replace(&mut conversation.calls, call.saturating_sub(1));
+        self.record(conversation, server, tool, result);
+        conversation.calls = calls;
+    }
+
+    /// Whether what a tool returns may vouch for a destination or be private, so that it cannot
+    /// be left out.
+    #[must_use]
+    pub fn has_to_record(&self, server: Option<&str>, tool: &str) -> bool {
+        let labels = self.unpinned_labels(server, tool);
+        self.pins.get(server, tool).is_some() || labels.can_vouch() || labels.any_private()
+    }
+
+    /// A fresh conversation that has read what another one had: no budget used, nothing
+    /// approved.
+    #[must_use]
+    pub fn conversation_after(&self, other: Conversation) -> Conversation {
+        Conversation {
+            provenance: other.provenance,
+            session: other.session,
+            calls: other.calls,
+            ..self.conversation()
+        }
+    }
+
     /// Records a message that the user typed: what it names is vouched for as a place that
     /// data may go to, and what it asks for as an effect. Quoted lines, code blocks, long
     /// quotations and messages of more than [`MOST_TYPED`](crate::provenance::MOST_TYPED)

@@ -26,7 +26,7 @@ pub(super) const MAX_TOKEN_BYTES: usize = 8 * 1024;
 
 /// How many first bytes of a token lead to its length. A token has the longest head that
 /// it fills, so that `https://` leads to few lengths.
-const HEADS: [usize; 3] = [MIN_TOKEN_BYTES, 8, 16];
+pub(super) const HEADS: [usize; 3] = [MIN_TOKEN_BYTES, 8, 16];
 
 /// How a token is compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -240,6 +240,15 @@ impl Index {
         {
             let hash = self.hasher.spread(head_hash, head.len());
             newest.add_length(hash, token.len());
+        }
+    }
+
+    /// Hands over all tokens.
+    pub(super) fn each(&self, mut each: impl FnMut(&[u8], Shape)) {
+        for generation in &self.generations {
+            for entry in &generation.entries {
+                each(generation.token(entry), entry.shape);
+            }
         }
     }
 

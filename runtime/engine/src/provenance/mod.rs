@@ -25,6 +25,7 @@ mod names;
 mod private;
 mod reading;
 mod record;
+mod sieve;
 mod signature;
 mod store;
 #[cfg(test)]
@@ -39,6 +40,7 @@ pub(crate) use anywhere::is_address;
 pub use anywhere::{is_address_alone, is_address_anywhere};
 pub use echo::Echo;
 pub use labels::{FieldRule, LabelStep, OutputLabels};
+pub use sieve::{KEYS_VERSION, Keys, Sieve, may_name};
 pub use typed::{MOST_TYPED, Typed, is_date};
 pub use unread::Settling;
 
@@ -53,6 +55,7 @@ use private::Private;
 use record::Recorder;
 use serde_json::Value;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 use store::{Hit, Mark, Texts};
 use unread::Unread;
@@ -79,6 +82,10 @@ pub struct Provenance {
     time: u64,
     dropped: u64,
     unread: Unread,
+    /// What was asked about, where somebody wants to know.
+    asked: Option<Mutex<Vec<String>>>,
+    /// Something was read that is not here.
+    left_out: bool,
     folded: String,
     spare: String,
 }
@@ -186,6 +193,15 @@ enum Tokens {
     Skipped,
 }
 
+/// What is looked for in texts, of one reading of a destination.
+fn longest_needle(reading: &str) -> Option<&str> {
+    let long = |text: &&str| text.chars().nth(MIN_CHARS - 1).is_some();
+    // The bare form stands wherever the dressed one does.
+    Some(reading::bare(reading))
+        .filter(long)
+        .or_else(|| Some(reading).filter(long))
+}
+
 /// Whether a piece, in folded form, may hold a token or a number: those have a length, and
 /// none is without one of these.
 fn may_hold_tokens(folded: &str) -> bool {
@@ -235,6 +251,8 @@ impl Provenance {
             time: 0,
             dropped: 0,
             unread: Unread::default(),
+            asked: None,
+            left_out: false,
             folded: String::new(),
             spare: String::new(),
         }
@@ -313,6 +331,30 @@ impl Provenance {
     /// Records what the user typed. Returns what of it counts as the user's own words.
     pub fn record_typed(&mut self, message: &str) -> Option<String> {
         self.typed.add(message)
+    }
+
+    /// Notes that something was read that is not recorded here, whether it said anything, and from now on what is asked
+    /// about: whoever leaves something out has to find out whether that matters.
+    pub fn leave_out(&mut self, said_something: bool) {
+        self.left_out |= said_something;
+        self.asked.get_or_insert_default();
+    }
+
+    /// What was asked about since the last time, after [`Self::leave_out`], and neither is vouched
+    /// for nor was found in untrusted text.
+    #[must_use]
+    pub fn open_questions(&self) -> Vec<String> {
+        let asked = self.asked.as_ref().map(|asked| {
+            let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *asked)
+        });
+        let mut scratch = Scratch::default();
+        let open = asked.unwrap_or_default().into_iter();
+        let open = open.filter(|asked| {
+            let evidence = self.evidence(asked, &mut scratch);
+            evidence.trusted.or(evidence.untrusted).is_none()
+        });
+        open.collect()
     }
 
     /// What the user typed.
@@ -423,6 +465,12 @@ impl Provenance {
             digits,
             hashes,
         } = scratch;
+        if let Some(asked) = &self.asked {
+            let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
+            if !asked.iter().any(|known| known == destination) {
+                asked.push(destination.to_owned());
+            }
+        }
         if !self.unread.is_empty() {
             return self.unread.suspects();
         }
@@ -498,11 +546,7 @@ impl Provenance {
     /// Looks for one reading of a destination in the texts, and for tokens in it.
     fn look_for<'a>(&'a self, reading: &str, hashes: &mut Vec<(u64, u64)>, found: &mut Found<'a>) {
         self.tokens.find_in(reading, hashes, found);
-        let long = |text: &&str| text.chars().nth(MIN_CHARS - 1).is_some();
-        // The bare form stands wherever the dressed one does.
-        let needle = Some(reading::bare(reading))
-            .filter(long)
-            .or_else(|| Some(reading).filter(long));
+        let needle = longest_needle(reading);
         if let Some(needle) = needle {
             found.observed = found.observed.or_else(|| self.observed.find(needle));
             found.untrusted = found.untrusted.or_else(|| self.untrusted.find(needle));
@@ -552,6 +596,7 @@ impl Provenance {
     #[must_use]
     pub fn any_read(&self) -> bool {
         self.dropped > 0
+            || self.left_out
             || !self.unread.is_empty()
             || !self.tokens.is_empty()
             || self.text_bytes() > 0

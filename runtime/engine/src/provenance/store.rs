@@ -223,6 +223,15 @@ impl Texts {
         })
     }
 
+    /// Hands over all texts.
+    pub(super) fn each(&self, mut each: impl FnMut(&[u8])) {
+        for generation in &self.generations {
+            for piece in &generation.pieces {
+                each(generation.text_of(piece));
+            }
+        }
+    }
+
     /// How many generations there are.
     pub(super) fn generations(&self) -> usize {
         self.generations.len()

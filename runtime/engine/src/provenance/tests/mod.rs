@@ -3,6 +3,7 @@
 mod bounds;
 mod found;
 mod labels;
+mod left_out;
 mod oracle;
 mod put_off;
 mod results;
