@@ -540,10 +540,14 @@ pub struct PinArgs {
     /// The lock file
     #[arg(short, long, value_name = "LOCK", default_value = "tools.lock")]
     pub output: PathBuf,
-    /// Accept what changed: of these tools, or of all
+    /// Show what changed, and write nothing
+    #[arg(long, conflicts_with_all = ["force", "accept"])]
+    pub diff: bool,
+    /// Accept what changed, of these tools or of all, beside what was accepted before
     #[arg(long, value_name = "TOOL", num_args = 0.., conflicts_with = "force")]
     pub accept: Option<Vec<String>>,
-    /// Write the lock anew, also one that cannot be read
+    /// Write the server's tools anew, without what was accepted before, also into a lock that
+    /// cannot be read
     #[arg(long)]
     pub force: bool,
     /// How many seconds the server may take

@@ -44,7 +44,7 @@ pub enum SyncWhen {
 }
 
 /// A number of bytes, with K, M or G for powers of 1024.
-fn size(text: &str) -> Result<u64, &'static str> {
+pub(super) fn size(text: &str) -> Result<u64, &'static str> {
     let upper = text.trim().to_ascii_uppercase();
     let upper = upper.strip_suffix('B').unwrap_or(&upper);
     let (digits, shift) = match upper.chars().last() {

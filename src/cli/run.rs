@@ -22,12 +22,25 @@ pub struct GuardOptions {
     /// came from [default: the policy's `provenance_limit`, else 64]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(MIB))]
     pub provenance_limit: Option<u32>,
+    /// The longest message that is passed on, in either direction, such as 64M
+    #[arg(long, value_name = "SIZE", default_value = "16M", value_parser = message_size)]
+    pub max_message: usize,
     #[command(flatten)]
     pub budgets: BudgetOptions,
     /// Let everything through that the policy asks about or denies, and only log what it
     /// would have said; for writing a policy, not for guarding
     #[arg(long, conflicts_with = "approvals")]
     pub observe: bool,
+}
+
+/// The length of a message: long enough for any list of tools, and no longer than what every
+/// conversation may hold several times.
+fn message_size(text: &str) -> Result<usize, &'static str> {
+    let bytes = super::audit::size(text).map_err(|_| "write a size such as 64K, 100M or 1G")?;
+    match usize::try_from(bytes) {
+        Ok(bytes @ 0x1_0000..=0x4000_0000) => Ok(bytes),
+        _ => Err("between 64K and 1G"),
+    }
 }
 
 #[derive(Args, Debug)]
@@ -79,6 +92,15 @@ pub struct GatewayArgs {
         value_parser = clap::value_parser!(u32).range(0..=600)
     )]
     pub wait_for_servers: u32,
+    /// The longest name that a tool is shown under; longer ones, and ones with signs that clients
+    /// refuse, get a short form. Clients refuse names over 64 with what they put in front
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        default_value_t = 50,
+        value_parser = clap::value_parser!(u16).range(20..=128)
+    )]
+    pub longest_tool_name: u16,
     #[command(flatten)]
     pub listen: ListenArgs,
     #[command(flatten)]

@@ -78,6 +78,8 @@ pub fn command(args: GatewayArgs) -> Outcome {
         metrics,
         page,
         settings: Settings {
+            max_message: guard.max_message,
+            longest_name: args.longest_tool_name.into(),
             observe: guard.observe,
             guarded: Arc::new(guarded),
             ..Settings::default()

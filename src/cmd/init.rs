@@ -223,6 +223,16 @@ fn pin_entry(
 ) -> Result<Result<(), PinError>, Failure> {
     let mut out = anstream::stdout().lock();
     let name = escape(&entry.name);
+    let place = plan
+        .wrapped
+        .iter()
+        .position(|other| other.name == entry.name);
+    let called = match place {
+        Some(place) if options.gateway => bouncer_setup::good_names(&plan.wrapped)
+            .into_iter()
+            .nth(place),
+        _ => None,
+    };
     let upstream = match (entry.launch(), entry.remote()) {
         (Some(launch), _) => Upstream::Launch {
             command: server_command(launch),
@@ -248,8 +258,9 @@ fn pin_entry(
     writeln!(out, "{name}: {once}, to write down its tools")?;
     out.flush()?;
     let pinned = pin::pin(&PinOptions {
+        diff: false,
         upstream,
-        server: None,
+        server: called,
         output: plan.lock.clone(),
         force: true,
         accept: None,

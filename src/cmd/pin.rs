@@ -6,7 +6,7 @@ use crate::cli::PinArgs;
 use crate::output::{ERROR, Failure, Outcome};
 use bouncer_compiler::builtin_heuristics;
 use bouncer_compiler::diagnostic::escape;
-use bouncer_engine::tools::{Change, Lock, LockedTool, Weight, differences};
+use bouncer_engine::tools::{Change, Lock, LockedTool, MAX_FORMS, Weight, differences};
 use bouncer_proxy::{Endpoint, inspect};
 use bouncer_system::replace::write_whole;
 use std::fmt::{self, Write as _};
@@ -23,6 +23,8 @@ pub struct PinOptions {
     pub server: Option<String>,
     /// The lock file.
     pub output: PathBuf,
+    /// Show changes only.
+    pub diff: bool,
     /// Overwrite tools that differ from what the lock has.
     pub force: bool,
     /// Accept changes of these tools, or of all if none is named.
@@ -37,6 +39,7 @@ pub fn command(args: PinArgs) -> Outcome {
         upstream: Upstream::new(args.config, args.upstream_name, args.command),
         server: args.server,
         output: args.output,
+        diff: args.diff,
         force: args.force,
         accept: args.accept,
         timeout: Duration::from_secs(args.timeout),
@@ -95,6 +98,8 @@ pub enum PinError {
     Write(PathBuf, io::Error),
     /// A tool whose change was to be accepted did not change.
     Unchanged(String),
+    /// A tool has been accepted in too many forms.
+    TooManyForms(String),
 }
 
 impl fmt::Display for PinError {
@@ -105,6 +110,10 @@ impl fmt::Display for PinError {
             Self::Read(path, error) => write!(f, "cannot read `{}`: {error}", path.display()),
             Self::Lock(path, why) => write!(f, "`{}`: {why}", path.display()),
             Self::Write(path, error) => write!(f, "cannot write `{}`: {error}", path.display()),
+            Self::TooManyForms(tool) => write!(
+                f,
+                "tool {tool:?} was accepted in {MAX_FORMS} forms already: write them anew with `--force`"
+            ),
             Self::Unchanged(tool) => {
                 write!(f, "tool {tool:?} did not change: nothing was accepted")
             }
@@ -145,6 +154,10 @@ pub fn pin(options: &PinOptions) -> Result<Pinned, PinError> {
     let shown = options.output.display();
     let count = lock.tools.len();
     let Some(older) = older else {
+        if options.diff {
+            let summary = format!("there is no lock `{shown}`: all {count} tools are new");
+            return Ok(Pinned::Differs(summary));
+        }
         write(&options.output, &lock)?;
         let summary = format!("pinned {count} tools in `{shown}`");
         return Ok(Pinned::Written(summary));
@@ -162,6 +175,16 @@ pub fn pin(options: &PinOptions) -> Result<Pinned, PinError> {
     let mut summary = String::new();
     for (change, tool) in &changes {
         describe(&mut summary, *change, tool, &older);
+    }
+    if options.diff {
+        let tools = changes.iter().map(|(_, tool)| &tool.definition.name);
+        let tools: Vec<String> = tools.map(|name| accepting(name)).collect();
+        let _ = write!(
+            summary,
+            "accept with `--accept`, or some with `--accept {}`",
+            tools.join(" ")
+        );
+        return Ok(Pinned::Differs(summary));
     }
     if options.force || is_new {
         write(&options.output, &lock)?;
@@ -189,9 +212,13 @@ pub fn pin(options: &PinOptions) -> Result<Pinned, PinError> {
     };
     let mut next = older.clone();
     for (change, tool) in &accepted {
-        next.tools.retain(|other| !is_same(other, tool));
-        if *change != Change::Removed {
-            next.tools.push((*tool).clone());
+        match change {
+            Change::Removed => next.tools.retain(|other| !is_same(other, tool)),
+            // What was accepted before stays so: some servers go to and fro.
+            Change::Added | Change::Changed if next.add((*tool).clone()) => {}
+            Change::Added | Change::Changed => {
+                return Err(PinError::TooManyForms(tool.definition.name.clone()));
+            }
         }
     }
     write(&options.output, &next)?;
@@ -227,11 +254,13 @@ fn describe(out: &mut String, change: Change, tool: &LockedTool, older: &Lock) {
     let same = |other: &&LockedTool| {
         other.server == tool.server && other.definition.name == tool.definition.name
     };
-    let Some(before) = older.tools.iter().find(same) else {
-        return;
-    };
     let heuristics = builtin_heuristics();
-    for difference in differences(&before.definition, &tool.definition, heuristics.as_ref()) {
+    let told = |before: &LockedTool| {
+        differences(&before.definition, &tool.definition, heuristics.as_ref())
+    };
+    // Against the form that is most like it.
+    let forms = older.tools.iter().filter(same).map(told);
+    for difference in forms.min_by_key(Vec::len).unwrap_or_default() {
         let (colour, mark) = match difference.weight {
             Weight::Suspicious => ("31", "suspicious"),
             Weight::Notable => ("33", "notable"),
@@ -242,6 +271,15 @@ fn describe(out: &mut String, change: Change, tool: &LockedTool, older: &Lock) {
             "    \u{1b}[{colour}m{mark:10}\u{1b}[0m  {}",
             difference.what
         );
+    }
+}
+
+/// A tool's name, as a shell takes it.
+fn accepting(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    match name.chars().all(plain) && !name.is_empty() {
+        true => name.to_owned(),
+        false => format!("'{}'", escape(name).replace('\'', "'\\''")),
     }
 }
 

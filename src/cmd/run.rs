@@ -79,6 +79,7 @@ pub fn command(args: RunArgs) -> Outcome {
         audit,
         kept,
         settings: Settings {
+            max_message: guard.max_message,
             observe: guard.observe,
             guarded: Arc::new(Guarded::new(approvals.as_deref())),
             ..Settings::default()
@@ -95,7 +96,10 @@ pub fn command(args: RunArgs) -> Outcome {
 /// If the server's command is not known, the audit log cannot be opened, or the server
 /// cannot be started.
 pub fn run(options: RunOptions) -> Outcome {
-    let endpoint = options.upstream.endpoint().map_err(Failure::of)?;
+    let endpoint = match options.upstream.endpoint().map_err(Failure::of)? {
+        Endpoint::Url(server) => Endpoint::Url(server.staying()),
+        command => command,
+    };
     let server = options
         .server
         .or_else(|| options.upstream.name().map(str::to_owned));

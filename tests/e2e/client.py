@@ -250,7 +250,7 @@ def is_denied(result, contract=None):
     return (
         result.get("isError") is True
         and words(result).startswith("[bouncer blocked]")
-        and told.get("verdict") == "deny"
+        and told.get("verdict") == ("ask" if "approval" in told else "deny")
         and contract in (None, told.get("contract"))
     )
 

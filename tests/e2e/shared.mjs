@@ -26,7 +26,7 @@ export const passed = (result) => !result.isError;
 export function isDenied(result, contract) {
   const told = result._meta?.["bouncer/verdict"] ?? {};
   const blocked = result.isError === true && words(result).startsWith("[bouncer blocked]");
-  return blocked && told.verdict === "deny" && (contract === undefined || told.contract === contract);
+  return blocked && told.verdict === (told.approval ? "ask" : "deny") && (contract === undefined || told.contract === contract);
 }
 
 /** Waits for a condition; whether it came true. */

@@ -140,11 +140,8 @@ fn a_server_that_hangs_dies_or_forgets_holds_up_no_other() {
     agent.until_tools(|tools| tools.len() == 20);
     let (_, failed) = agent.call("far__echo", json!({"say": 1}));
     assert!(!failed);
-    // It forgets the session, as after a restart behind a balancer.
+    // It forgets the session, as after a restart behind a balancer: nobody notices.
     again.forget();
-    let (text, failed) = agent.call("far__echo", json!({"say": 1}));
-    assert!(failed && text.contains("has ended the session"), "{text}");
-    agent.until_tools(|tools| tools.len() == 20);
     let (_, failed) = agent.call("far__echo", json!({"say": 1}));
     assert!(!failed);
     assert_eq!(agent.leave(), 0);

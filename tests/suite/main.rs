@@ -37,6 +37,7 @@ mod http_peer;
 mod http_stateless;
 mod http_upstream;
 mod load;
+mod manners;
 mod newer_peer;
 mod operations;
 mod page;

@@ -153,6 +153,8 @@ codes! {
     SERVER_KIND = "B0601";
     /// A URL that is not an `http` or `https` one.
     URL = "B0602";
+    /// A server's name that clients do not take in the names of its tools.
+    SERVER_NAME = "B0603" warning;
 
     /// A rule or pattern that cannot be compiled.
     CANNOT_BUILD = "B0701";

@@ -512,6 +512,16 @@ pub(super) const PAGES: &[Page] = &[
         ],
     ),
     page(
+        Code::SERVER_NAME,
+        "a server's name that clients do not take",
+        [
+            "The gateway puts the server's name before the names of its tools. This one is long, or has other signs than letters, digits, `_` and `-`.",
+            "Clients refuse such names, so the tools are shown under short forms that end in six signs nobody can read. Rules, locks and the log keep the whole names.",
+            "servers:\n  my server: {command: npx}\n",
+            "Call the server something short, such as `mail`.",
+        ],
+    ),
+    page(
         Code::CANNOT_BUILD,
         "a rule or pattern cannot be compiled",
         [

@@ -13,6 +13,7 @@ pub(crate) fn read(cx: &mut Cx<'_>, node: &Node) -> Vec<(Server, Span)> {
     let mut out = Vec::new();
     for (name, span, value) in entries {
         let named = cx.clean_name(name, span, "the server name");
+        check_name(cx, name, span);
         let transport = transport(cx, name, span, value);
         if let (Some(name), Some(transport)) = (named, transport) {
             let server = Server {
@@ -24,6 +25,26 @@ pub(crate) fn read(cx: &mut Cx<'_>, node: &Node) -> Vec<(Server, Span)> {
         }
     }
     out
+}
+
+/// The longest name of a server that leaves its tools room for theirs.
+const LONGEST: usize = 24;
+
+/// Clients refuse names of tools that are long, or have other signs than these.
+fn check_name(cx: &mut Cx<'_>, name: &str, span: Span) {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.chars().all(plain) && name.len() <= LONGEST {
+        return;
+    }
+    let why = match name.len() > LONGEST {
+        true => format!("has more than {LONGEST} signs"),
+        false => "has other signs than letters, digits, `_` and `-`".to_owned(),
+    };
+    let message = format!("the name of the server {} {why}", quote(name));
+    cx.report(
+        Diagnostic::new(Code::SERVER_NAME, span, message)
+            .help("clients refuse such names of tools, so these are shown under short forms; call the server something short"),
+    );
 }
 
 fn transport(cx: &mut Cx<'_>, name: &str, span: Span, node: &Node) -> Option<Transport> {

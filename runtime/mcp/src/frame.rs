@@ -154,6 +154,15 @@ impl FrameReader {
         )
         .map_err(Unreadable::Malformed)?;
         let [params, id, method, result, error] = outer;
+        // Libraries write members that they have no value for as `null`.
+        let given = |member: Option<&'a [u8]>| member.filter(|raw| *raw != b"null");
+        let (params, error) = (given(params), given(error));
+        let result = if error.is_some() {
+            given(result)
+        } else {
+            result
+        };
+        let call = call.filter(|_| params.is_some());
         if id.is_some_and(|id| id.len() > MAX_ID) {
             return Err(Unreadable::Id);
         }
@@ -269,6 +278,22 @@ fn skip_space(text: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_null_is_not_there() {
+        let mut reader = FrameReader::new(1 << 20);
+        let frame = reader
+            .read(br#"{"id":1,"result":{},"error":null,"params": null}"#)
+            .unwrap();
+        assert_eq!((frame.result(), frame.error()), (Some(&b"{}"[..]), None));
+        assert!(frame.params().is_none() && frame.call().is_none());
+        let frame = reader
+            .read(br#"{"id":1,"result":null,"error":{}}"#)
+            .unwrap();
+        assert_eq!((frame.result(), frame.error()), (None, Some(&b"{}"[..])));
+        let frame = reader.read(br#"{"id":1,"result":null}"#).unwrap();
+        assert_eq!(frame.result(), Some(&b"null"[..]));
+    }
 
     #[test]
     fn carriage_returns_end_a_line_or_refuse_it() {

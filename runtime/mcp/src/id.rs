@@ -37,6 +37,21 @@ impl Key {
         }
     }
 
+    /// The number that this text spells, as some servers answer: `"5"` for `5`. Only the one
+    /// way in which a number is written counts.
+    #[must_use]
+    pub fn spelled(&self) -> Option<Self> {
+        let Self::Text(text) = self else { return None };
+        let whole: i128 = text.parse().ok()?;
+        (whole.to_string() == *text).then_some(Self::Whole(whole))
+    }
+
+    /// Whether an answer with the id `answer` is one to a request with this id.
+    #[must_use]
+    pub fn is_answered_by(&self, answer: &Self) -> bool {
+        self == answer || answer.spelled().as_ref() == Some(self)
+    }
+
     /// The number that `raw` stands for, if it is one that a program counts with.
     #[must_use]
     pub fn number(raw: &[u8]) -> Option<u64> {
@@ -50,6 +65,18 @@ impl Key {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_may_come_back_as_a_text() {
+        let key = |text: &str| Key::parse(text.as_bytes()).unwrap();
+        assert!(key("5").is_answered_by(&key(r#""5""#)));
+        assert!(key("-5").is_answered_by(&key(r#""-5""#)));
+        assert!(key("5").is_answered_by(&key("5")));
+        for other in [r#""05""#, r#""+5""#, r#"" 5""#, r#""5.0""#, r#""6""#, "6"] {
+            assert!(!key("5").is_answered_by(&key(other)), "{other}");
+        }
+        assert!(!key(r#""5""#).is_answered_by(&key("5")));
+    }
 
     #[test]
     fn compares_by_value() {

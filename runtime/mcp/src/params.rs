@@ -29,3 +29,9 @@ pub fn progress_token<'a>(
     let [token] = frames.members(meta, ["progressToken"])?;
     Ok(token)
 }
+
+/// The value of the progress token that the parameters of a request have.
+pub fn progress_key(frames: &mut FrameReader, params: Option<&[u8]>) -> Option<Key> {
+    let meta = meta(frames, params);
+    Key::parse(progress_token(frames, meta).ok()??)
+}

@@ -7,6 +7,8 @@
 pub struct Event {
     /// Its data; lines are joined by spaces, so that it is one line.
     pub data: Vec<u8>,
+    /// It is the one that names an address, in the transport of 2024-11-05.
+    pub endpoint: bool,
 }
 
 /// An event, or a line, is longer than the limit.
@@ -23,6 +25,7 @@ pub struct EventReader {
     has_data: bool,
     /// Another kind of event than a message.
     other: bool,
+    endpoint: bool,
     after_return: bool,
     first: bool,
     /// The id of the last event that had one.
@@ -43,6 +46,7 @@ impl EventReader {
             data: Vec::new(),
             has_data: false,
             other: false,
+            endpoint: false,
             after_return: false,
             first: true,
             last_id: None,
@@ -98,7 +102,9 @@ impl EventReader {
             let data = std::mem::take(&mut self.data);
             let other = std::mem::take(&mut self.other);
             let has_data = std::mem::take(&mut self.has_data);
-            return (has_data && !other && !data.is_empty()).then_some(Event { data });
+            let endpoint = std::mem::take(&mut self.endpoint);
+            let known = has_data && !other && !data.is_empty();
+            return known.then_some(Event { data, endpoint });
         }
         let at = memchr::memchr(b':', line).unwrap_or(line.len());
         let (name, rest) = line.split_at(at);
@@ -111,7 +117,10 @@ impl EventReader {
                 }
                 self.data.extend_from_slice(value);
             }
-            b"event" => self.other = value != b"message",
+            b"event" => {
+                self.endpoint = value == b"endpoint";
+                self.other = value != b"message" && !self.endpoint;
+            }
             b"id" if value.len() <= MAX_ID && !value.contains(&0) => {
                 self.last_id = Some(value.to_vec());
             }

@@ -4,6 +4,7 @@ use crate::clients::{Document, Entry, Launch, file};
 use crate::error::SetupError;
 use crate::options::{absolute, push};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,42 @@ use std::path::{Path, PathBuf};
 const POLICY: &str = ".bouncer.yaml";
 /// The name of the gateway's entry.
 const NAME: &str = "bouncer";
+
+/// The longest name of a server: its tools' names have room beside it.
+const LONGEST: usize = 20;
+
+/// Names of the entries' servers in a policy: of letters, digits, `_` and `-`, and short, since
+/// the names of all their tools begin with them. A name that is so stays.
+#[must_use]
+pub fn good_names(entries: &[Entry]) -> Vec<String> {
+    let mut taken = BTreeSet::new();
+    entries
+        .iter()
+        .map(|entry| free(&mut taken, &entry.name))
+        .collect()
+}
+
+fn free(taken: &mut BTreeSet<String>, name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let words = name.split(|c| !plain(c)).filter(|word| !word.is_empty());
+    let good: String = words
+        .collect::<Vec<_>>()
+        .join("-")
+        .chars()
+        .take(LONGEST)
+        .collect();
+    // Two underscores end a server's name.
+    let good = good.replace("__", "_");
+    let good = good.trim_matches(|c| c == '-' || c == '_');
+    let good = if good.is_empty() { "server" } else { good };
+    let numbered = (2..).map(|number| format!("{good}-{number}"));
+    let found = std::iter::once(good.to_owned())
+        .chain(numbered)
+        .find(|name| !taken.contains(name));
+    let found = found.unwrap_or_default();
+    taken.insert(found.clone());
+    found
+}
 
 /// A server's entry with its placeholders as policies write them.
 ///
@@ -83,9 +120,9 @@ pub fn replace(
          # stands what decides beside the built-in packs; rules and contracts of your own go here as well.\n\
          version: 1\nservers:\n",
     );
-    for entry in entries {
+    for (entry, name) in entries.iter().zip(good_names(entries)) {
         let launch = entry.launch().ok_or(SetupError::StartsNothing)?;
-        server(&mut text, &entry.name, &servable(launch)?);
+        server(&mut text, &name, &servable(launch)?);
         document.remove(entry)?;
     }
     text.push('\n');
@@ -145,5 +182,27 @@ fn server(out: &mut String, name: &str, launch: &Launch) {
     }
     if let Some(cwd) = &launch.cwd {
         let _ = writeln!(out, "    cwd: {}", quoted(cwd));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_short_and_plain() {
+        let mut taken = BTreeSet::new();
+        for (name, expected) in [
+            ("files", "files"),
+            ("my files", "my-files"),
+            ("my.files", "my-files-2"),
+            ("@scope/some-server", "scope-some-server"),
+            ("a__b", "a_b"),
+            ("日本", "server"),
+            ("", "server-2"),
+            ("a very long name of a server", "a-very-long-name-of"),
+        ] {
+            assert_eq!(free(&mut taken, name), expected, "{name:?}");
+        }
     }
 }

@@ -8,6 +8,8 @@ pub mod clients;
 pub mod doctor;
 mod error;
 mod gateway;
+pub use gateway::good_names;
+
 pub mod init;
 mod options;
 mod standing;

@@ -124,9 +124,10 @@ impl Gate {
     }
 
     /// Notes a later listing of the same server: new tools stay unpinned, tools whose
-    /// definition differs from the pinned one are denied until they are pinned again.
+    /// definition differs from the pinned one are denied until they are pinned again, unless
+    /// it is another of their accepted forms.
     pub fn observe(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
-        self.pins.observe(server, tools);
+        self.pins.observe(&self.policy, server, tools);
     }
 
     /// Judges by `plan` from now on. Pinned tools stay pinned, changed ones changed;

@@ -25,6 +25,8 @@ pub(super) struct Pins {
     listed: bool,
     /// What the names of a server's tools begin with, by [`tool_key`] of no tool.
     prefixes: HashMap<String, String>,
+    /// The digests of all accepted forms, of tools that have several, by [`tool_key`].
+    forms: HashMap<String, Vec<[u8; 32]>>,
     /// How servers listed their tools last, by [`tool_key`].
     definitions: HashMap<String, Listed>,
 }
@@ -35,6 +37,11 @@ struct Listed {
     server: Option<String>,
     /// `None`: it was listed in two ways at once.
     definition: Option<ToolDefinition>,
+}
+
+/// The digests of the accepted forms of a tool.
+fn digests(lock: &Lock, server: Option<&str>, name: &str) -> Vec<[u8; 32]> {
+    lock.forms(server, name).map(|form| form.digest).collect()
 }
 
 impl Pins {
@@ -82,22 +89,25 @@ impl Pins {
             .extract_if(|key, _| key.starts_with(&prefix))
             .collect();
         for definition in tools {
-            let locked = lock.map(|lock| lock.find(server, &definition.name));
-            let status = match locked {
+            let forms = lock.map(|lock| digests(lock, server, &definition.name));
+            let status = match &forms {
                 None => Status::Pinned,
-                Some(None) => continue,
-                Some(Some(locked)) if locked.digest == definition.digest => Status::Pinned,
-                Some(Some(_)) => Status::Changed,
+                Some(forms) if forms.is_empty() => continue,
+                Some(forms) if forms.contains(&definition.digest) => Status::Pinned,
+                Some(_) => Status::Changed,
             };
             // A tool that does not link is left unpinned: it is asked about, then denied.
             let Ok(mut tool) = policy.link(server, definition, shared) else {
                 continue;
             };
             tool.status = status;
-            if let Some(Some(locked)) = locked {
-                tool.digest = locked.digest;
-            }
             let key = tool_key(server, &definition.name);
+            if let Some(forms) = forms {
+                if let (Status::Changed, Some(first)) = (status, forms.first()) {
+                    tool.digest = *first;
+                }
+                self.forms.insert(key.clone(), forms);
+            }
             let place = earlier.get(&key).or_else(|| self.names.get(&key)).copied();
             let index = place.unwrap_or(self.tools.len() as u32);
             match self.tools.get_mut(index as usize) {
@@ -117,13 +127,26 @@ impl Pins {
     }
 
     /// Notes a later listing of the same server. See [`super::Gate::observe`].
-    pub fn observe(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
+    pub fn observe(&mut self, policy: &Policy, server: Option<&str>, tools: &[ToolDefinition]) {
         self.note_definitions(server, tools);
+        let shared = self.shared_prefix(server).to_owned();
         for definition in tools {
-            let index = self.names.get(&tool_key(server, &definition.name));
+            let key = tool_key(server, &definition.name);
+            let other_form = self
+                .forms
+                .get(&key)
+                .is_some_and(|forms| forms.contains(&definition.digest));
+            let index = self.names.get(&key);
             if let Some(tool) = index.and_then(|&index| self.tools.get_mut(index as usize))
                 && tool.digest != definition.digest
             {
+                if other_form
+                    && tool.status == Status::Pinned
+                    && let Ok(linked) = policy.link(server, definition, &shared)
+                {
+                    *tool = linked;
+                    continue;
+                }
                 // Stays changed even if the server changes it back: what was shown in
                 // between may have been acted on.
                 tool.status = Status::Changed;
@@ -170,13 +193,13 @@ impl Pins {
             let Some(name) = split_key(&key).map(|(_, name)| name) else {
                 continue;
             };
-            let digest = |lock: &Lock| lock.find(server, name).map(|tool| tool.digest);
-            let accepted = digest(lock);
+            let forms = digests(lock, server, name);
             let place = self.names.get(&key).copied();
-            if before.is_some_and(|before| digest(before) == accepted) {
+            if before.is_some_and(|before| digests(before, server, name) == forms) {
                 continue;
             }
-            let Some(accepted) = accepted else {
+            self.forms.insert(key.clone(), forms.clone());
+            let Some(accepted) = forms.first().copied() else {
                 if let Some(tool) = place.and_then(|index| self.tools.get_mut(index as usize)) {
                     tool.status = Status::Changed;
                 }
@@ -185,7 +208,7 @@ impl Pins {
             let same = listed
                 .definition
                 .as_ref()
-                .filter(|definition| definition.digest == accepted);
+                .filter(|definition| forms.contains(&definition.digest));
             let shared = self.shared_prefix(server);
             let linked = same.and_then(|definition| policy.link(server, definition, shared).ok());
             match (linked, place) {

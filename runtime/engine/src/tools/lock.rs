@@ -2,15 +2,20 @@
 //!
 //! JSON, sorted, one way to write it, so that it can be kept under version control
 //! and its changes reviewed. Every definition stands beside its digest: one that was
-//! edited by hand does not load.
+//! edited by hand does not load. Some servers write one tool in several ways, from start to
+//! start: a lock may hold each of them as one of its accepted forms.
 
 use super::ToolDefinition;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::fmt;
 
-/// The version this code reads and writes.
+/// The version of a lock in which every tool has one form.
 const VERSION: u64 = 1;
+/// The version of one in which some tool has several.
+const SEVERAL: u64 = 2;
+/// Forms of one tool.
+pub const MAX_FORMS: usize = 16;
 
 /// Accepted tool definitions, by server.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,14 +63,21 @@ impl Lock {
     /// Reads a lock file. `n log n` in the tools.
     ///
     /// # Errors
-    /// If the text is not a lock of a known version, names a tool twice, has keys this
-    /// version does not know, or if a definition does not have the digest it stands beside.
+    /// If the text is not a lock of a known version, names a tool twice (or a form of it, or too
+    /// many of them, where there may be several), has keys this version does not know, or if a
+    /// definition does not have the digest it stands beside.
     pub fn parse(text: &str) -> Result<Self, LockError> {
         let root = strict_object(text)?;
         only_keys(&root, &["version", "tools"], "the lock")?;
-        if root.get("version") != Some(&json!(VERSION)) {
-            return fail(format!("`version` is not {VERSION}"));
-        }
+        let forms = match root.get("version").and_then(Value::as_u64) {
+            Some(VERSION) => 1,
+            Some(SEVERAL) => MAX_FORMS,
+            _ => {
+                return fail(format!(
+                    "`version` is neither {VERSION} nor {SEVERAL}: another version of bouncer wrote it; pin the servers again with this one"
+                ));
+            }
+        };
         let Some(Value::Array(items)) = root.get("tools") else {
             return fail("`tools` is not a list".to_owned());
         };
@@ -77,12 +89,17 @@ impl Lock {
         }
         let mut lock = Self { tools };
         lock.sort();
-        for (a, b) in lock.tools.iter().zip(lock.tools.iter().skip(1)) {
-            if a.key() == b.key() {
-                return fail(format!(
-                    "tool {:?} stands there twice for one server",
-                    a.definition.name
-                ));
+        let same = |a: &LockedTool, b: &LockedTool| a.key() == b.key();
+        for group in lock.tools.chunk_by(same) {
+            let twice = group
+                .windows(2)
+                .any(|two| matches!(two, [a, b] if a.order() == b.order()));
+            if let Some(first) = group.first().filter(|_| twice || group.len() > forms) {
+                let name = &first.definition.name;
+                return fail(match twice || forms == 1 {
+                    true => format!("tool {name:?} stands there twice for one server"),
+                    false => format!("tool {name:?} has more than {forms} forms"),
+                });
             }
         }
         Ok(lock)
@@ -93,7 +110,11 @@ impl Lock {
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut tools: Vec<&LockedTool> = self.tools.iter().collect();
-        tools.sort_by(|a, b| a.key().cmp(&b.key()));
+        tools.sort_by(|a, b| a.order().cmp(&b.order()));
+        let several = tools
+            .windows(2)
+            .any(|two| matches!(two, [a, b] if a.key() == b.key()));
+        let version = if several { SEVERAL } else { VERSION };
         // Objects are written with sorted keys.
         let tools: Vec<Value> = tools
             .into_iter()
@@ -108,56 +129,91 @@ impl Lock {
                 Value::Object(entry)
             })
             .collect();
-        let root = json!({"version": VERSION, "tools": tools});
+        let root = json!({"version": version, "tools": tools});
         let mut text = serde_json::to_string_pretty(&root).unwrap_or_default();
         text.push('\n');
         text
     }
 
-    /// The accepted definition of a tool: of this server, or else of an entry that
-    /// names no server. Linear in the tools.
-    #[must_use]
-    pub fn find(&self, server: Option<&str>, name: &str) -> Option<&ToolDefinition> {
-        let of = |wanted: Option<&str>| {
-            let mut tools = self.tools.iter();
-            tools.find(|t| t.server.as_deref() == wanted && t.definition.name == name)
+    /// The accepted forms of a tool: of this server, or else of entries that name no server.
+    /// Linear in the tools.
+    pub fn forms(&self, server: Option<&str>, name: &str) -> impl Iterator<Item = &ToolDefinition> {
+        let is = |tool: &&LockedTool, of: Option<&str>| {
+            tool.server.as_deref() == of && tool.definition.name == name
         };
-        let found = of(server).or_else(|| of(None));
+        let own = self.tools.iter().any(|tool| is(&tool, server));
+        let of = server.filter(|_| own);
+        let found = self
+            .tools
+            .iter()
+            .filter(move |tool| tool.server.as_deref() == of && tool.definition.name == name);
         found.map(|tool| &tool.definition)
     }
 
-    /// What differs from an `older` lock, sorted by server, then name. `n log n`.
+    /// An accepted form of a tool. See [`Lock::forms`].
+    #[must_use]
+    pub fn find(&self, server: Option<&str>, name: &str) -> Option<&ToolDefinition> {
+        self.forms(server, name).next()
+    }
+
+    /// Accepts a form of a tool beside those that there are; `false`: there are too many.
+    pub fn add(&mut self, tool: LockedTool) -> bool {
+        let forms = self.tools.iter().filter(|other| other.key() == tool.key());
+        if forms.count() >= MAX_FORMS {
+            return false;
+        }
+        self.tools.push(tool);
+        self.sort();
+        true
+    }
+
+    /// What differs from an `older` lock, sorted by server, then name. What is one of the older
+    /// lock's forms does not. `n log n`.
     #[must_use]
     pub fn changes<'a>(&'a self, older: &'a Self) -> Vec<(Change, &'a LockedTool)> {
-        let index = |lock: &'a Self| -> HashMap<_, &'a LockedTool> {
-            lock.tools.iter().map(|tool| (tool.key(), tool)).collect()
+        let index = |lock: &'a Self| -> HashMap<_, Vec<&'a LockedTool>> {
+            let mut index: HashMap<_, Vec<&LockedTool>> = HashMap::new();
+            for tool in &lock.tools {
+                index.entry(tool.key()).or_default().push(tool);
+            }
+            index
         };
         let (before, after) = (index(older), index(self));
         let mut changes: Vec<(Change, &LockedTool)> = Vec::new();
         for tool in &self.tools {
             match before.get(&tool.key()) {
                 None => changes.push((Change::Added, tool)),
-                Some(old) if old.definition.digest != tool.definition.digest => {
+                Some(forms) if !forms.iter().any(|form| form.order() == tool.order()) => {
                     changes.push((Change::Changed, tool));
                 }
                 Some(_) => {}
             }
         }
-        let gone = |tool: &&'a LockedTool| !after.contains_key(&tool.key());
-        let gone = older.tools.iter().filter(gone);
-        changes.extend(gone.map(|tool| (Change::Removed, tool)));
-        changes.sort_by(|a, b| a.1.key().cmp(&b.1.key()));
+        let gone = |tools: &Vec<&'a LockedTool>| {
+            let first = tools.first()?;
+            (!after.contains_key(&first.key())).then_some((Change::Removed, *first))
+        };
+        changes.extend(before.values().filter_map(gone));
+        changes.sort_by(|a, b| a.1.order().cmp(&b.1.order()));
         changes
     }
 
     fn sort(&mut self) {
-        self.tools.sort_by(|a, b| a.key().cmp(&b.key()));
+        self.tools.sort_by(|a, b| a.order().cmp(&b.order()));
     }
 }
 
 impl LockedTool {
     fn key(&self) -> (Option<&str>, &str) {
         (self.server.as_deref(), &self.definition.name)
+    }
+
+    fn order(&self) -> (Option<&str>, &str, &[u8; 32]) {
+        (
+            self.server.as_deref(),
+            &self.definition.name,
+            &self.definition.digest,
+        )
     }
 }
 
@@ -197,7 +253,7 @@ fn locked_tool(item: &Value) -> Result<LockedTool, LockError> {
     }
     if text("digest") != Some(&hex(&definition.digest)) {
         return fail(format!(
-            "the definition of {:?} does not have the digest beside it; it was edited. Pin the server's tools again",
+            "the definition of {:?} does not have the digest beside it; it was edited. Put it back as it was, or write the lock anew with `bouncer pin --force` and look at what it says",
             definition.name
         ));
     }
@@ -264,7 +320,7 @@ mod tests {
         let edited = Lock::parse(&text.replace("harmless", "harmful")).unwrap_err();
         assert!(edited.to_string().contains("digest"), "{edited}");
         for wrong in [
-            text.replace("\"version\": 1", "\"version\": 2"),
+            text.replace("\"version\": 1", "\"version\": 3"),
             text.replace("\"tools\"", "\"tool\""),
             text.replace("\"version\": 1", "\"version\": 1, \"version\": 1"),
             text.replacen("\"name\": \"a\"", "\"name\": \"b\"", 1),
@@ -273,6 +329,43 @@ mod tests {
         ] {
             assert!(Lock::parse(&wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_tool_may_have_several_forms() {
+        let both = || vec![tool("a", "x, y"), tool("b", "")];
+        let mut lock = Lock::new(Some("s"), both());
+        let one = lock.to_text();
+        assert!(one.contains("\"version\": 1"));
+        let other = Lock::new(Some("s"), vec![tool("a", "y, x"), tool("b", "")]);
+        let [(Change::Changed, form)] = other.changes(&lock)[..] else {
+            panic!("one change");
+        };
+        assert!(lock.add(form.clone()));
+        assert!(other.changes(&lock).is_empty());
+        assert!(Lock::new(Some("s"), both()).changes(&lock).is_empty());
+        let text = lock.to_text();
+        assert!(text.contains("\"version\": 2"));
+        let back = Lock::parse(&text).unwrap();
+        assert_eq!((back.to_text(), back.tools.len()), (text.clone(), 3));
+        assert_eq!(back.forms(Some("s"), "a").count(), 2);
+        assert_eq!(back.forms(Some("s"), "b").count(), 1);
+        // What has none any more is gone as a whole.
+        let left = Lock::new(Some("s"), vec![tool("b", "")]);
+        assert_eq!(left.changes(&lock).len(), 1);
+        // An older version has no such thing, and no form stands there twice.
+        assert!(Lock::parse(&text.replace("\"version\": 2", "\"version\": 1")).is_err());
+        let mut twice = lock.clone();
+        twice.tools.push(lock.tools[0].clone());
+        assert!(Lock::parse(&twice.to_text()).is_err());
+        for number in 2..MAX_FORMS {
+            let definition = tool("a", &number.to_string());
+            let server = Some("s".to_owned());
+            assert!(lock.add(LockedTool { server, definition }));
+        }
+        let server = Some("s".to_owned());
+        let definition = tool("a", "one more");
+        assert!(!lock.add(LockedTool { server, definition }));
     }
 
     #[test]

@@ -15,4 +15,4 @@ pub use definition::{DefinitionError, ToolDefinition};
 pub use derived::{Derived, guessed_effects};
 pub use diff::{Difference, Weight, differences};
 pub use heuristics::{AskedWords, Heuristics, LabelHeuristics};
-pub use lock::{Change, Lock, LockError, LockedTool};
+pub use lock::{Change, Lock, LockError, LockedTool, MAX_FORMS};

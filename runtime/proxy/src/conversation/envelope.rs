@@ -9,6 +9,7 @@ use bouncer_mcp::frame::{
 };
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc::{INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
+use bouncer_mcp::splice::{splice, whole_member};
 use bouncer_plan::requests;
 
 /// The method that calls a tool. Others are judged as well: see [`CallMessage::of_request`].
@@ -101,6 +102,21 @@ pub(crate) fn classify<'a>(
         Ok(frame) => classify_frame(reader, server, line, &frame),
         Err(why) => refuse_garbage(line, &why),
     }
+}
+
+/// A message without `arguments`, if it has some that are `null`: libraries write so what is
+/// not there. What is judged and forwarded is the message without them.
+pub(crate) fn without_null_arguments(reader: &mut FrameReader, line: &[u8]) -> Option<Vec<u8>> {
+    memchr::memmem::find(line, b"null")?;
+    let frame = reader.read(line).ok()?;
+    let method = frame.method().and_then(text)?;
+    let takes = method == CALL || method == "prompts/get";
+    let arguments = frame.call()?.ok()?.arguments;
+    let null = arguments.filter(|raw| takes && *raw == b"null")?;
+    splice(
+        line,
+        vec![(whole_member(frame.params()?, null)?, Vec::new())],
+    )
 }
 
 /// Reads a call once more, or another request that is judged, which was kept.

@@ -53,6 +53,8 @@ impl<J: Judge + 'static> Router<J> {
                 }
                 Err(error) => format!("cannot be started: {error}"),
             };
+            // What it did wrong says more than how it was ended for that.
+            let how = backend.trouble.take().unwrap_or(how);
             if !backend.greeted.get() {
                 connector.forget();
             }
@@ -66,6 +68,8 @@ impl<J: Judge + 'static> Router<J> {
                 pause = self.timeouts.first_pause;
             }
             let how = bouncer_system::log::visible(&how);
+            backend.trouble.replace(Some(how.to_string()));
+            backend.next_start.set(Some(Instant::now() + pause));
             self.tell(
                 &backend,
                 format_args!("{how}; it is started again in {pause:?}"),
@@ -95,6 +99,7 @@ impl<J: Judge + 'static> Router<J> {
         *mediator.questions_about.borrow_mut() = Rc::clone(&link.questions);
         *backend.asks.borrow_mut() = Rc::clone(&mediator.asks);
         backend.greeted.set(false);
+        backend.next_start.set(None);
         backend.state.set(BackendState::Starting);
         self.changed();
         let feed = spawn_local({

@@ -2,7 +2,9 @@
 //!
 //! `<server>__<tool>` can be read in more than one way, so a name is never taken apart:
 //! it is looked up among those that were given out. A name that two tools would share
-//! belongs to neither.
+//! belongs to neither. Clients put a name of their own in front and refuse what is too long or
+//! has other signs than letters, digits, `_` and `-`: a tool whose name is so is shown under a
+//! short form, which stays the same for as long as the server and the tool are called the same.
 
 use bouncer_mcp::frame::{FrameReader, text};
 use bouncer_mcp::splice::splice;
@@ -14,7 +16,9 @@ use std::collections::{HashMap, HashSet};
 pub(crate) struct Listed {
     /// The server's own name for it.
     pub name: String,
-    /// What the client sees: the definition with the exposed name.
+    /// The name that the client sees.
+    pub shown: String,
+    /// What the client sees: the definition with that name.
     pub definition: Vec<u8>,
 }
 
@@ -36,20 +40,54 @@ pub(crate) struct Catalogue {
     complained: HashSet<String>,
 }
 
-/// The name that the client sees.
+/// The name of a tool or a prompt among those of all servers.
 pub(crate) fn exposed(server: &str, name: &str) -> String {
     format!("{server}__{name}")
 }
 
-/// Gives an item of a listing its exposed name; `None` if it has none to begin with, or
-/// cannot be read strictly.
-pub(crate) fn expose(frames: &mut FrameReader, server: &str, item: &[u8]) -> Option<Listed> {
+/// What tells short forms of different names apart, in signs.
+const MARK: usize = 6;
+
+/// The name that the client sees of a tool: of at most `longest` signs that all clients take.
+pub(crate) fn shown(server: &str, name: &str, longest: usize) -> String {
+    let whole = exposed(server, name);
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if whole.len() <= longest && whole.chars().all(plain) {
+        return whole;
+    }
+    let mark = blake3::hash(whole.as_bytes()).to_hex();
+    let signs = whole.chars().map(|c| if plain(c) { c } else { '_' });
+    let mut short: String = signs.take(longest.saturating_sub(MARK + 1)).collect();
+    short.push('_');
+    short.extend(mark.chars().take(MARK));
+    short
+}
+
+/// What the names of a server's tools begin with, as the client sees them.
+pub(crate) fn shown_prefix(server: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let signs = server.chars().map(|c| if plain(c) { c } else { '_' });
+    signs.chain("__".chars()).collect()
+}
+
+/// Gives an item of a listing the name that `naming` makes of its own; `None` if it has none to
+/// begin with, or cannot be read strictly.
+pub(crate) fn expose(
+    frames: &mut FrameReader,
+    item: &[u8],
+    naming: impl Fn(&str) -> String,
+) -> Option<Listed> {
     let [name] = frames.members(item, ["name"]).ok()?;
     let raw = name?;
     let name = text(raw)?;
-    let new = serde_json::to_vec(&exposed(server, &name)).ok()?;
+    let shown = naming(&name);
+    let new = serde_json::to_vec(&shown).ok()?;
     let definition = splice(item, vec![(raw, new)])?;
-    Some(Listed { name, definition })
+    Some(Listed {
+        name,
+        shown,
+        definition,
+    })
 }
 
 /// Drops items that a server lists twice in different words: there is no telling which
@@ -86,7 +124,7 @@ impl Catalogue {
         let mut owners: HashMap<String, Vec<(usize, &str, &Listed)>> = HashMap::new();
         for (index, server, tools) in servers {
             for tool in tools {
-                let name = exposed(server, &tool.name);
+                let name = tool.shown.clone();
                 let owners = owners.entry(name.clone()).or_default();
                 if owners.is_empty() {
                     order.push(name);
@@ -159,7 +197,12 @@ mod tests {
         let item = |name: &&str| format!(r#"{{ "name":"{name}","inputSchema":{{}}, "x":1.0 }}"#);
         names
             .iter()
-            .map(|name| expose(&mut frames, server, item(name).as_bytes()).unwrap())
+            .map(|name| {
+                expose(&mut frames, item(name).as_bytes(), |name| {
+                    shown(server, name, 50)
+                })
+                .unwrap()
+            })
             .collect()
     }
 
@@ -169,13 +212,51 @@ mod tests {
             tools("srv", &[r"a\u0062"]),
             [Listed {
                 name: "ab".to_owned(),
+                shown: "srv__ab".to_owned(),
                 definition: br#"{ "name":"srv__ab","inputSchema":{}, "x":1.0 }"#.to_vec(),
             }]
         );
         let mut frames = FrameReader::new(1 << 20);
         for bad in [r#"{"name":1}"#, r#"{"name":"a","Name":"b"}"#, "[]", "{}"] {
-            assert_eq!(expose(&mut frames, "s", bad.as_bytes()), None, "{bad}");
+            assert_eq!(
+                expose(&mut frames, bad.as_bytes(), str::to_owned),
+                None,
+                "{bad}"
+            );
         }
+    }
+
+    #[test]
+    fn every_name_fits_what_clients_take() {
+        assert_eq!(shown("srv", "read_file-2", 50), "srv__read_file-2");
+        let exact = "t".repeat(50 - "s__".len());
+        assert_eq!(shown("s", &exact, 50), format!("s__{exact}"));
+        let odd = [
+            ("my server", "read"),
+            ("s", "a.b/c"),
+            ("s", "a:b/c"),
+            ("s", "naïve"),
+            ("s", "naive\u{301}"),
+            ("s", "line\nbreak"),
+            ("s", ""),
+            ("", "x\u{0}"),
+            ("s", &format!("{exact}1")),
+            ("s", &format!("{exact}2")),
+            (&"long".repeat(50), "a"),
+            (&"long".repeat(50), "b"),
+        ];
+        let mut all = HashSet::new();
+        for (server, name) in odd {
+            for longest in [20, 50, 64] {
+                let shown = shown(server, name, longest);
+                let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+                assert!(shown.chars().all(plain) && !shown.is_empty(), "{shown}");
+                assert!(shown.len() <= longest, "{shown}");
+                assert_eq!(shown, super::shown(server, name, longest));
+            }
+            assert!(all.insert(shown(server, name, 50)), "{name:?}");
+        }
+        assert_eq!(shown_prefix("my server"), "my_server__");
     }
 
     #[test]

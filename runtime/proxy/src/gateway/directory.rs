@@ -3,10 +3,15 @@
 //! Filled by listings. Resources keep their URIs, so two servers may list the same one;
 //! nobody can say then whose is meant.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 /// Entries of each kind.
 const MAX_ENTRIES: usize = 100_000;
+
+/// Addresses that were named in tools and results.
+const MAX_NAMED: usize = 20_000;
+/// The longest of these.
+const MAX_NAMED_URI: usize = 2048;
 
 /// Resources, templates and prompts, and the servers that list them.
 #[derive(Debug, Default)]
@@ -16,6 +21,10 @@ pub(crate) struct Directory {
     templates: HashMap<(String, String), BTreeSet<usize>>,
     /// By the exposed name: the server, and its own name for it.
     prompts: HashMap<String, Vec<(usize, String)>>,
+    /// What servers named in their tools and results: who named it last, and when.
+    named: HashMap<String, (usize, u64)>,
+    order: VecDeque<(String, u64)>,
+    count: u64,
 }
 
 impl Directory {
@@ -24,6 +33,24 @@ impl Directory {
         self.set_resources(server, []);
         self.set_templates(server, []);
         self.set_prompts(server, []);
+        self.named.retain(|_, (of, _)| *of != server);
+    }
+
+    /// Notes what a server named: who named it last has it.
+    pub(crate) fn name(&mut self, server: usize, uris: impl IntoIterator<Item = String>) {
+        for uri in uris.into_iter().filter(|uri| uri.len() <= MAX_NAMED_URI) {
+            self.count += 1;
+            self.named.insert(uri.clone(), (server, self.count));
+            self.order.push_back((uri, self.count));
+        }
+        while self.order.len() > MAX_NAMED
+            && let Some((uri, count)) = self.order.pop_front()
+        {
+            // It may have been named again.
+            if self.named.get(&uri).is_some_and(|(_, last)| *last == count) {
+                self.named.remove(&uri);
+            }
+        }
     }
 
     /// Notes all resources of a server.
@@ -57,9 +84,17 @@ impl Directory {
         }
     }
 
-    /// The servers that list a resource, or else those whose template fits it best.
+    /// The servers that list a resource, or else those whose template fits it best. Where
+    /// that is nobody, or several, it is the server that named it last.
     pub(crate) fn of_uri(&self, uri: &str) -> Vec<usize> {
-        if let Some(servers) = self.resources.get(uri) {
+        let listed = self.resources.get(uri);
+        if let Some(servers) = listed.filter(|servers| servers.len() == 1) {
+            return servers.iter().copied().collect();
+        }
+        if let Some((server, _)) = self.named.get(uri) {
+            return vec![*server];
+        }
+        if let Some(servers) = listed {
             return servers.iter().copied().collect();
         }
         // The whole template is what completions name.
@@ -106,6 +141,32 @@ fn set<K: std::hash::Hash + Eq>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_named_is_its_who_named_it_last() {
+        let mut directory = Directory::default();
+        let one = |uri: &str| vec![uri.to_owned()];
+        directory.set_resources(0, one("ui://both"));
+        directory.set_resources(1, one("ui://both"));
+        directory.set_resources(2, one("ui://two"));
+        directory.set_templates(2, one("ui://{any}"));
+        directory.name(1, one("ui://both"));
+        directory.name(1, one("ui://one"));
+        assert_eq!(directory.of_uri("ui://both"), [1]);
+        assert_eq!(directory.of_uri("ui://one"), [1]);
+        // What one server lists is its own, whoever names it.
+        directory.name(1, one("ui://two"));
+        assert_eq!(directory.of_uri("ui://two"), [2]);
+        directory.name(0, one("ui://both"));
+        assert_eq!(directory.of_uri("ui://both"), [0]);
+        directory.forget(0);
+        assert_eq!(directory.of_uri("ui://both"), [1]);
+        for number in 0..2 * MAX_NAMED {
+            directory.name(0, [format!("x://{number}")]);
+        }
+        assert!(directory.named.len() <= MAX_NAMED);
+        assert_eq!(directory.of_uri("ui://one"), [2]);
+    }
 
     #[test]
     fn finds_whose_a_resource_is() {

@@ -5,17 +5,20 @@
 //! this: by their server's own mediator, under the tool's own name.
 
 use crate::conversation::call::{Asker, CallContext, proxy_denial};
-use crate::conversation::envelope::{FromClient, Id, PassThrough, classify};
+use crate::conversation::envelope::{
+    FromClient, Id, PassThrough, classify, without_null_arguments,
+};
 use crate::conversation::judge::Judge;
-use crate::gateway::catalogue::Route;
+use crate::gateway::catalogue::{Route, shown_prefix};
 use crate::gateway::lists::List;
+use crate::gateway::named;
 use crate::gateway::router::{Backend, BackendState, Router};
 use crate::gateway::routes::{Request, Routed};
 use crate::gateway::task_requests::{TaskDirection, related};
 use crate::gateway::tasks::TaskRole;
 use crate::wire::line::{Line, LineReader};
 use bouncer_audit::Outcome;
-use bouncer_engine::gate::CallMessage;
+use bouncer_engine::gate::{CallMessage, VerdictRecord};
 use bouncer_mcp::frame::{FrameReader, text};
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc::METHOD_NOT_FOUND;
@@ -23,10 +26,14 @@ use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 use bouncer_mcp::params::cancelled_id;
 use bouncer_mcp::params::progress_token;
 use bouncer_mcp::splice::{Edit, splice, whole_member};
+use bouncer_plan::Stage;
 use bouncer_system::log::{note, quoted, visible};
 use std::rc::Rc;
 use std::time::Instant;
 use tokio::io::AsyncRead;
+
+/// When an agent is to try again whose server is starting.
+const RETRY: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Calls that wait for their servers to start, in bytes.
 const MAX_KEPT: usize = 64 * 1024 * 1024;
@@ -40,8 +47,9 @@ impl<J: Judge + 'static> Router<J> {
             match lines.next().await {
                 Ok(Some(Line::Whole(line))) => self.on_client_line(&mut frames, line).await,
                 Ok(Some(Line::TooLong)) => {
-                    let why = "the message is not forwarded: it is longer than the limit";
-                    self.unrouted.refuse_one(b"", None, PARSE_ERROR, why).await;
+                    let limit = self.settings.limit();
+                    let why = format!("the message is not forwarded: it is longer than {limit}");
+                    self.unrouted.refuse_one(b"", None, PARSE_ERROR, &why).await;
                 }
                 Ok(None) => return,
                 Err(error) => {
@@ -56,6 +64,8 @@ impl<J: Judge + 'static> Router<J> {
     }
 
     async fn on_client_line(self: &Rc<Self>, frames: &mut FrameReader, line: &[u8]) {
+        let stripped = without_null_arguments(frames, line);
+        let line = stripped.as_deref().unwrap_or(line);
         match classify(frames, None, line) {
             FromClient::Call { id, call } if call.is_request() => {
                 self.on_judged(frames, id, line).await;
@@ -147,8 +157,7 @@ impl<J: Judge + 'static> Router<J> {
                     }
                     id => self.block(id, call, &why).await,
                 },
-                // A tool that nobody has: judged like every tool that is not pinned.
-                None => self.unrouted.on_call(id, call).await,
+                None => self.block_unknown(id, call).await,
             };
         };
         if let Err(why) = self.forward_call(frames, id.as_ref(), call, &route) {
@@ -158,6 +167,10 @@ impl<J: Judge + 'static> Router<J> {
 
     /// Blocks a call for a reason of the gateway's own, and logs it.
     async fn block(&self, id: Option<Id<'_>>, call: &CallMessage<'_>, why: &str) {
+        self.block_as(id, call, &proxy_denial(why)).await;
+    }
+
+    async fn block_as(&self, id: Option<Id<'_>>, call: &CallMessage<'_>, why: &VerdictRecord) {
         self.client().room().await;
         let context = CallContext {
             id,
@@ -166,24 +179,50 @@ impl<J: Judge + 'static> Router<J> {
             number: self.records.next_call(),
             received: Instant::now(),
         };
-        self.unrouted
-            .block(&context, &proxy_denial(why), Outcome::Blocked);
+        self.unrouted.block(&context, why, Outcome::Blocked);
+    }
+
+    /// Blocks a call of a tool that no server has.
+    async fn block_unknown(&self, id: Option<Id<'_>>, call: &CallMessage<'_>) {
+        let why = self.no_such_tool(call.tool());
+        let unknown = VerdictRecord::denial(Stage::Pinning, "pinning.unknown", why);
+        self.block_as(id, call, &unknown).await;
     }
 
     /// Why a tool of that name cannot be called just now, if it may belong to a server
     /// that is not up.
     fn why_not_now(&self, tool: &str) -> Option<(&Rc<Backend>, String)> {
         let of = |backend: &&Rc<Backend>| {
-            let rest = tool.strip_prefix(backend.name.as_str());
-            rest.is_some_and(|rest| rest.starts_with("__")) && !backend.is_up()
+            tool.starts_with(&shown_prefix(&backend.name)) && !backend.is_up()
         };
         let backend = self.backends.iter().find(of)?;
         let name = quoted(&backend.name, 200);
         let why = match backend.state.get() {
-            BackendState::Down => format!("the server {name} does not run at the moment"),
-            _ => format!("the server {name} is still starting; try again in a few seconds"),
+            BackendState::Down => backend.why_down(),
+            _ => format!(
+                "the server {name} is still starting; try again in {} s",
+                RETRY.as_secs()
+            ),
         };
         Some((backend, why))
+    }
+
+    /// What an agent is told that calls a tool that no server has.
+    fn no_such_tool(&self, tool: &str) -> String {
+        let tool = quoted(tool, 200);
+        let mut why = format!("no such tool: no server has one that is called {tool}");
+        let starting = |backend: &&Rc<Backend>| !backend.is_up();
+        let names = self.backends.iter().filter(starting);
+        let names: Vec<String> = names.map(|backend| quoted(&backend.name, 200)).collect();
+        if names.is_empty() {
+            why += "; list the tools again";
+        } else {
+            why += &format!(
+                "; {} not up yet, list the tools again then",
+                names.join(", ")
+            );
+        }
+        why
     }
 
     /// Whether a call may wait for a server that is starting, as lists do.
@@ -244,7 +283,7 @@ impl<J: Judge + 'static> Router<J> {
             return match self.why_not_now(call.tool()) {
                 Some((_, why)) => self.block(Some(id), &call, &why).await,
                 // It is up, and does not have that tool.
-                None => self.unrouted.on_call(Some(id), &call).await,
+                None => self.block_unknown(Some(id), &call).await,
             };
         };
         if let Err(why) = self.forward_call(&mut frames, Some(&id), &call, &route) {
@@ -259,6 +298,7 @@ impl<J: Judge + 'static> Router<J> {
         call: &CallMessage<'a>,
         route: &Route,
     ) -> Routed<()> {
+        self.name_again(route);
         let line = call.message();
         let read = |why: bouncer_mcp::frame::Unreadable| why.to_string();
         let params = frames
@@ -290,6 +330,20 @@ impl<J: Judge + 'static> Router<J> {
                 let line = splice(line, edits).ok_or("the message cannot be rewritten")?;
                 self.push(backend, &line)
             }
+        }
+    }
+
+    /// Whoever calls a tool is about to read what it names, not what another's tool names.
+    fn name_again(&self, route: &Route) {
+        let Some(backend) = self.backends.get(route.server) else {
+            return;
+        };
+        let tools = backend.tools.borrow();
+        if let Some(tool) = tools.iter().find(|tool| tool.name == route.name)
+            && memchr::memmem::find(&tool.definition, b"_meta").is_some()
+        {
+            let named = named::in_tool(&tool.definition);
+            self.directory.borrow_mut().name(backend.index, named);
         }
     }
 
@@ -343,8 +397,11 @@ impl<J: Judge + 'static> Router<J> {
     }
 
     pub(crate) fn backend(&self, index: usize) -> Routed<&Rc<Backend>> {
-        let backend = self.backends.get(index).filter(|backend| backend.is_up());
-        backend.ok_or_else(|| "the server does not run at the moment".to_owned())
+        match self.backends.get(index) {
+            Some(backend) if backend.is_up() => Ok(backend),
+            Some(backend) => Err(backend.why_down()),
+            None => Err("the server does not run at the moment".to_owned()),
+        }
     }
 
     fn on_request(

@@ -3,6 +3,7 @@
 
 use crate::conversation::judge::Judge;
 use crate::conversation::related::RelatedRequests;
+use crate::gateway::named;
 use crate::gateway::router::{Backend, QuestionOrigin, Router};
 use crate::gateway::routes::Request;
 use crate::gateway::task_requests::TaskDirection;
@@ -15,6 +16,7 @@ use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR};
 use bouncer_mcp::params::cancelled_id;
 use bouncer_mcp::params::progress_token;
 use bouncer_mcp::splice::{splice, whole_member};
+use serde_json::json;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
@@ -59,6 +61,12 @@ impl<J: Judge + 'static> Router<J> {
             // Tasks of the client would be anyone's who guesses their ids.
             let why = "tasks of the client do not go through the gateway";
             backend.push(&jsonrpc::error(id, METHOD_NOT_FOUND, why, None));
+            return;
+        }
+        if let (Some(b"\"ping\""), Some(id)) = (frame.method(), frame.id()) {
+            // It asks whether the gateway is there; clients may not be, or not answer.
+            let answer = jsonrpc::answer(id, "result", &json!({}));
+            backend.push(&answer);
             return;
         }
         let passed = match (frame.method().and_then(text), frame.id()) {
@@ -261,6 +269,10 @@ impl<J: Judge + 'static> Router<J> {
         let Some(request) = request else {
             return;
         };
+        if let Some(result) = frame.result() {
+            let named = named::in_result(result);
+            self.directory.borrow_mut().name(backend.index, named);
+        }
         match self.tasked_edits(frames, backend, (&request, number), frame) {
             Ok(mut edits) => {
                 edits.push((id, request.id.into()));

@@ -114,25 +114,28 @@ impl<J: Judge + 'static> Router<J> {
         let greeting = match reply {
             Some(Ok(result)) => serde_json::from_slice(&result).unwrap_or(Value::Null),
             Some(Err(error)) => {
-                let error = String::from_utf8_lossy(&error);
-                self.tell(
-                    backend,
-                    format_args!("refuses the client: {}", quoted(&error, 500)),
-                );
+                backend.trouble.replace(Some(introduction_failed(&error)));
                 return false;
             }
             None => {
-                self.tell(backend, format_args!("did not introduce itself in time"));
+                // If it has ended meanwhile, how says more.
+                if backend
+                    .inbox
+                    .borrow()
+                    .as_ref()
+                    .is_some_and(|i| !i.is_closed())
+                {
+                    let why = "did not introduce itself in time".to_owned();
+                    backend.trouble.replace(Some(why));
+                }
                 return false;
             }
         };
         let version = greeting.get("protocolVersion").and_then(Value::as_str);
         if !version.is_some_and(|version| VERSIONS.contains(&version)) {
             let version = quoted(version.unwrap_or_default(), 100);
-            self.tell(
-                backend,
-                format_args!("speaks an unknown version of the protocol: {version}"),
-            );
+            let why = format!("speaks an unknown version of the protocol: {version}");
+            backend.trouble.replace(Some(why));
             return false;
         }
         *backend.greeting.borrow_mut() = greeting;
@@ -152,6 +155,7 @@ impl<J: Judge + 'static> Router<J> {
         if backend.offers("tools") {
             self.refresh_tools(backend).await;
         }
+        backend.trouble.take();
         backend.state.set(BackendState::Up);
         self.records.metrics.upstream(&backend.name, true);
         let level = self.level.borrow().clone();
@@ -181,4 +185,12 @@ impl<J: Judge + 'static> Router<J> {
             }
         });
     }
+}
+
+/// What came of an introduction that was answered with an error.
+fn introduction_failed(error: &[u8]) -> String {
+    let error: Value = serde_json::from_slice(error).unwrap_or_default();
+    let message = error.get("message").and_then(Value::as_str);
+    let message = quoted(message.unwrap_or_default(), 500);
+    format!("cannot be spoken to; its introduction came to {message}")
 }

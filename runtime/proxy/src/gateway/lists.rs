@@ -2,7 +2,8 @@
 
 use crate::conversation::envelope::Id;
 use crate::conversation::judge::Judge;
-use crate::gateway::catalogue::{Listed, expose, exposed, without_doubles};
+use crate::gateway::catalogue::{Listed, expose, exposed, shown, without_doubles};
+use crate::gateway::named;
 use crate::gateway::router::{Backend, BackendState, Router};
 use crate::upstream::tools::{MAX_CURSOR, MAX_PAGES, MAX_TOOLS};
 use bouncer_mcp::frame::FrameReader;
@@ -139,7 +140,7 @@ impl<J: Judge + 'static> Router<J> {
         if what == List::Prompts {
             let items: Vec<Listed> = items
                 .iter()
-                .filter_map(|item| expose(&mut frames, &backend.name, item))
+                .filter_map(|item| expose(&mut frames, item, |name| exposed(&backend.name, name)))
                 .collect();
             let items = without_doubles(items);
             let names = items.iter().map(|item| item.name.clone());
@@ -181,7 +182,12 @@ impl<J: Judge + 'static> Router<J> {
                     let count = items.len();
                     let tools: Vec<Listed> = items
                         .iter()
-                        .filter_map(|item| expose(&mut frames, &backend.name, item))
+                        .filter_map(|item| {
+                            let longest = self.settings.longest_name;
+                            expose(&mut frames, item, |name| {
+                                shown(&backend.name, name, longest)
+                            })
+                        })
                         .collect();
                     let tools = without_doubles(tools);
                     if tools.len() < count {
@@ -191,6 +197,8 @@ impl<J: Judge + 'static> Router<J> {
                             format_args!("lists tools twice or unreadably: {missing} left out"),
                         );
                     }
+                    let named = items.iter().flat_map(|item| named::in_tool(item));
+                    self.directory.borrow_mut().name(backend.index, named);
                     *backend.tools.borrow_mut() = tools;
                 }
                 None => self.tell(backend, format_args!("did not list its tools")),

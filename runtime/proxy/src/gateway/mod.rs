@@ -14,6 +14,7 @@ pub(crate) mod from_server;
 pub(crate) mod initialize;
 pub(crate) mod introduction;
 pub(crate) mod lists;
+mod named;
 pub(crate) mod router;
 pub(crate) mod routes;
 pub(crate) mod run;

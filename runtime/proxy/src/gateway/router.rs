@@ -17,7 +17,7 @@ use crate::telemetry::status::ConversationStatus;
 use crate::wire::outbox::Outbox;
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc;
-use bouncer_system::log::{note, quoted};
+use bouncer_system::log::{note, quoted, visible};
 use serde_json::{Value, json};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -29,6 +29,11 @@ use tokio::time::{Instant, timeout};
 
 /// What may be queued for one server before it counts as not reading, in bytes.
 const MAX_QUEUED: usize = 64 * 1024 * 1024;
+
+/// How much an agent is told of why a server does not run, in characters.
+const MAX_TROUBLE: usize = 500;
+/// In how many seconds an agent is to try again where nothing better is known.
+const SOON: u64 = 5;
 
 /// How often what people look at is brought up to date.
 const SHOWN: Duration = Duration::from_millis(500);
@@ -77,6 +82,9 @@ pub(crate) struct Backend {
     /// A listing of its tools is under way, and another is wanted.
     pub refreshing: Cell<bool>,
     pub again: Cell<bool>,
+    /// What went wrong last, and when it is started again.
+    pub trouble: RefCell<Option<String>>,
+    pub next_start: Cell<Option<Instant>>,
 }
 
 impl Backend {
@@ -93,6 +101,8 @@ impl Backend {
             asks: RefCell::default(),
             refreshing: Cell::default(),
             again: Cell::default(),
+            trouble: RefCell::default(),
+            next_start: Cell::default(),
         })
     }
 
@@ -106,6 +116,21 @@ impl Backend {
         greeting
             .pointer(&format!("/capabilities/{what}"))
             .is_some_and(Value::is_object)
+    }
+
+    /// Why it does not run, and when it is worth another try: for agents.
+    pub(crate) fn why_down(&self) -> String {
+        let name = quoted(&self.name, 200);
+        let mut why = format!("the server {name} does not run at the moment");
+        if let Some(trouble) = &*self.trouble.borrow() {
+            let trouble: String = visible(trouble).chars().take(MAX_TROUBLE).collect();
+            why += &format!(": it {trouble}");
+        }
+        let left = self.next_start.get().map_or(SOON, |next| {
+            next.saturating_duration_since(Instant::now()).as_secs() + 1
+        });
+        why += &format!("; it is started again, try again in {left} s");
+        why
     }
 
     /// Queues a line for it; `false` if it does not run, or does not read.

@@ -107,7 +107,7 @@ pub(super) fn readable(answer: &mut HttpResponse, origin: HeaderValue) {
         (ACCESS_CONTROL_ALLOW_METHODS, "POST, GET, DELETE"),
         (
             ACCESS_CONTROL_ALLOW_HEADERS,
-            "accept, authorization, content-type, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id",
+            "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id",
         ),
         (ACCESS_CONTROL_EXPOSE_HEADERS, "mcp-session-id"),
     ] {

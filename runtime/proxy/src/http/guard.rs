@@ -67,11 +67,11 @@ impl Guard {
         Ok(())
     }
 
-    /// The origin of a page elsewhere that may read the answers.
+    /// The origin of a page that may read the answers: one that was allowed, or of this machine.
     pub(crate) fn reader<'a>(&self, headers: &'a HeaderMap) -> Option<&'a HeaderValue> {
         let origin = headers.get(ORIGIN)?;
         let text = origin.to_str().ok()?.to_ascii_lowercase();
-        self.origins.contains(&text).then_some(origin)
+        self.is_origin(&text).then_some(origin)
     }
 
     /// Who makes the request.

@@ -14,16 +14,17 @@ use crate::http::stream::InFlight;
 use bouncer_mcp::frame::FrameReader;
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc::{INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR};
-use bouncer_mcp::params::progress_token;
+use bouncer_mcp::params::progress_key;
 use bouncer_mcp::version::MODERN;
 use bouncer_mcp::version::VERSIONS;
 use bouncer_reader::json::{Limits as JsonLimits, Scratch, validate_object};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::Incoming;
+use hyper::body::{Bytes, Incoming};
 use hyper::header::{
     ACCEPT, ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
 };
 use hyper::{Method, Request, StatusCode};
+use serde_json::value::RawValue;
 use std::rc::Rc;
 use tokio::time::timeout;
 
@@ -63,7 +64,8 @@ async fn admitted(
         Ok(principal) => principal.to_owned(),
         Err((status, why)) => return answer_early(status, INVALID_REQUEST, why),
     };
-    if request.uri().path() != PATH {
+    let path = request.uri().path();
+    if path.strip_suffix('/').unwrap_or(path) != PATH {
         let why = "there is nothing here: the endpoint is `/mcp`";
         return answer_early(StatusCode::NOT_FOUND, INVALID_REQUEST, why);
     }
@@ -309,6 +311,7 @@ async fn body_line(
             return answer_early(StatusCode::REQUEST_TIMEOUT, PARSE_ERROR, why);
         }
     };
+    let bytes = plain(bytes);
     let breaks = |byte: &u8| matches!(byte, b'\n' | b'\r');
     if !bytes.iter().any(breaks) {
         return Ok(bytes.into());
@@ -332,10 +335,23 @@ async fn body_line(
     Ok(bytes.iter().map(space).collect())
 }
 
+/// A body without what libraries put around a message: a mark of the order of bytes, and an
+/// array that holds only that message.
+fn plain(body: Bytes) -> Bytes {
+    let marked = body.starts_with("\u{feff}".as_bytes());
+    let body = if marked { body.slice(3..) } else { body };
+    if body.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'[') {
+        return body;
+    }
+    match serde_json::from_slice::<Vec<&RawValue>>(&body).as_deref() {
+        Ok([only]) => body.slice_ref(only.get().as_bytes()),
+        _ => body,
+    }
+}
+
 fn token(frames: &mut FrameReader, line: &[u8]) -> Option<Key> {
-    let params = frames.read(line).ok()?.params()?;
-    let [meta] = frames.members(params, ["_meta"]).ok()?;
-    Key::parse(progress_token(frames, meta).ok()??)
+    let params = frames.read(line).ok()?.params();
+    progress_key(frames, params)
 }
 
 /// The introduction: begins a session.

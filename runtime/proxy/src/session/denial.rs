@@ -19,8 +19,11 @@ pub(crate) struct Denial<'a> {
 impl Denial<'_> {
     fn verdict(&self) -> Value {
         let mut verdict = json!({
-            // Whatever was found, the call did not go out.
-            "verdict": Verdict::Deny.name(),
+            // The call did not go out; where a human may still approve it, it says so.
+            "verdict": match self.record.verdict {
+                Verdict::Ask => Verdict::Ask.name(),
+                _ => Verdict::Deny.name(),
+            },
             "contract": self.record.stage.name(),
             "code": self.record.code,
             "at": self.record.at,

@@ -1,13 +1,15 @@
 //! The pump from the client to the server.
 
-use crate::conversation::envelope::{FromClient, Id, PassThrough, classify};
+use crate::conversation::envelope::{
+    FromClient, Id, PassThrough, classify, without_null_arguments,
+};
 use crate::conversation::judge::Judge;
 use crate::session::mediator::Mediator;
 use crate::session::open_requests::{ClientTraits, RequestKind};
 use crate::wire::line::{Line, LineReader};
 use bouncer_mcp::frame::FrameReader;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR};
-use bouncer_mcp::params::cancelled_id;
+use bouncer_mcp::params::{cancelled_id, progress_key};
 use bouncer_mcp::version::{CAPABILITIES_META, VERSION_META};
 use bouncer_system::log::{note, visible};
 use serde_json::Value;
@@ -23,8 +25,9 @@ impl<J: Judge + 'static> Mediator<J> {
             match lines.next().await {
                 Ok(Some(Line::Whole(line))) => self.on_client_line(&mut frames, line).await,
                 Ok(Some(Line::TooLong)) => {
-                    let why = "the message is not forwarded: it is longer than the limit";
-                    self.refuse_one(b"", None, PARSE_ERROR, why).await;
+                    let limit = self.settings.limit();
+                    let why = format!("the message is not forwarded: it is longer than {limit}");
+                    self.refuse_one(b"", None, PARSE_ERROR, &why).await;
                 }
                 Ok(None) => return,
                 Err(error) => {
@@ -40,6 +43,8 @@ impl<J: Judge + 'static> Mediator<J> {
 
     /// Takes one line of the client.
     pub(crate) async fn on_client_line(self: &Rc<Self>, frames: &mut FrameReader, line: &[u8]) {
+        let stripped = without_null_arguments(frames, line);
+        let line = stripped.as_deref().unwrap_or(line);
         match classify(frames, self.server.as_deref(), line) {
             FromClient::Blank => {}
             FromClient::Call { id, call } => {
@@ -151,7 +156,7 @@ impl<J: Judge + 'static> Mediator<J> {
         }
         self.requests
             .borrow_mut()
-            .open(id.key.clone(), id.raw, kind);
+            .open(id.key.clone(), id.raw, kind, progress_key(frames, params));
         self.upstream.pass(line);
     }
 

@@ -16,6 +16,7 @@ use bouncer_mcp::frame::{
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR};
 use bouncer_mcp::params::cancelled_id;
+use bouncer_mcp::splice::splice;
 use bouncer_mcp::version::{INPUT_REQUIRED, TASK};
 use bouncer_system::log::{note, quoted, visible};
 use serde_json::Value;
@@ -71,6 +72,14 @@ fn made_task(outcome: &Value) -> Option<&str> {
         _ => outcome.pointer("/task/taskId"),
     };
     own.and_then(Value::as_str)
+}
+
+/// An answer under the id that was asked with, if the server spelled another: a text for a
+/// number.
+fn as_asked(frames: &mut FrameReader, line: &[u8], open: &OpenRequest) -> Option<Vec<u8>> {
+    let id = frames.read(line).ok()?.id()?;
+    let differs = Key::parse(id)? != Key::parse(&open.raw)?;
+    differs.then(|| splice(line, vec![(id, open.raw.to_vec())]))?
 }
 
 impl<J: Judge + 'static> Mediator<J> {
@@ -163,6 +172,9 @@ impl<J: Judge + 'static> Mediator<J> {
             ));
             return;
         }
+        if method == "notifications/progress" && !self.is_progress(frames, frame.params()) {
+            return;
+        }
         let server = self.server.as_deref();
         match CallMessage::of_request(server, method, frame.params(), line, frames) {
             Ok(None) => self.client.push(line),
@@ -182,6 +194,14 @@ impl<J: Judge + 'static> Mediator<J> {
         if method == "notifications/tools/list_changed" {
             self.list_tools(true);
         }
+    }
+
+    /// Whether it is the progress of something that the client waits for: what is told of
+    /// another's request, or too late, confuses clients.
+    fn is_progress(&self, frames: &mut FrameReader, params: Option<&[u8]>) -> bool {
+        let token = params.and_then(|params| frames.members(params, ["progressToken"]).ok());
+        let token = token.and_then(|[token]| Key::parse(token?));
+        token.is_some_and(|token| self.requests.borrow().progresses(&token))
     }
 
     /// Logs and answers a request of the server that cannot be judged.
@@ -279,7 +299,7 @@ impl<J: Judge + 'static> Mediator<J> {
             let _ = expected.send(result);
             return;
         }
-        let open = self.requests.borrow_mut().close(&key);
+        let open = self.requests.borrow_mut().close_answered(&key);
         let Some(open) = open else {
             note(format_args!(
                 "an answer of the server that nobody waits for is dropped"
@@ -291,6 +311,9 @@ impl<J: Judge + 'static> Mediator<J> {
         match outcome.map(serde_json::from_slice::<Value>) {
             Some(Ok(outcome)) => {
                 let outcome = Arc::new(outcome);
+                if made_task(&outcome).is_some() {
+                    self.requests.borrow_mut().goes_on(&open);
+                }
                 self.record_answer(&open.kind, &outcome);
                 if let Some(result) = frame.result()
                     && ["/inputRequests", "/result/inputRequests"]
@@ -309,7 +332,11 @@ impl<J: Judge + 'static> Mediator<J> {
                     }
                     _ => None,
                 };
-                self.client.push(shown.as_deref().unwrap_or(line));
+                let line = shown.as_deref().unwrap_or(line);
+                match as_asked(frames, line, &open) {
+                    Some(line) => self.client.push(&line),
+                    None => self.client.push(line),
+                }
             }
             _ => self.fail(&open, "the server's answer cannot be read"),
         }
@@ -363,7 +390,10 @@ impl<J: Judge + 'static> Mediator<J> {
             };
             let (expected, open) = {
                 let mut requests = self.requests.borrow_mut();
-                (requests.expected_upstream(&key), requests.close(&key))
+                (
+                    requests.expected_upstream(&key),
+                    requests.close_answered(&key),
+                )
             };
             // Dropping the sender tells the listing.
             drop(expected);
@@ -376,12 +406,16 @@ impl<J: Judge + 'static> Mediator<J> {
     /// A line past the limit, of which nothing is known. If just one request is open it
     /// was most likely its answer.
     fn on_overlong_line(&self) {
+        let limit = self.settings.limit();
         note(format_args!(
-            "a line of the server is dropped: it is longer than the limit"
+            "a line of the server is dropped: it is longer than {limit}"
         ));
         let open = self.requests.borrow_mut().close_only();
         if let Some(open) = open {
-            self.fail(&open, "the server's answer is longer than the limit");
+            self.fail(
+                &open,
+                &format!("the server's answer is longer than {limit}"),
+            );
         }
     }
 

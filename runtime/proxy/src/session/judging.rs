@@ -10,7 +10,10 @@ use crate::session::open_requests::RequestKind;
 use crate::upstream::proxy_message::ProxyMessage;
 use bouncer_audit::{Arguments, Entry, Outcome};
 use bouncer_engine::gate::{Approvable, Attempt, Unvouched, VerdictRecord};
+use bouncer_mcp::frame::FrameReader;
+use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc;
+use bouncer_mcp::params::progress_key;
 use bouncer_plan::Stage;
 use bouncer_plan::Verdict;
 use bouncer_system::log::{note, quoted, visible};
@@ -199,8 +202,9 @@ impl<J: Judge> Mediator<J> {
                         true => RequestKind::Other { method: tool },
                         false => RequestKind::Call { tool },
                     };
+                    let token = pass.message().and_then(progress_token_of);
                     let mut requests = self.requests.borrow_mut();
-                    requests.open(id.key.clone(), id.raw, kind);
+                    requests.open(id.key.clone(), id.raw, kind, token);
                 }
                 self.upstream.forward(pass);
             }
@@ -268,13 +272,13 @@ impl<J: Judge> Mediator<J> {
                 (record.denied_because(&why), Outcome::Filed, Some(id))
             }
         };
-        // The line says what was asked; the answer says that the call did not go out.
+        // The line and the answer say what was asked; the reason, that the call did not go out.
         let asked = VerdictRecord {
             verdict: Verdict::Ask,
-            ..denial.clone()
+            ..denial
         };
         self.log(context, &asked, outcome, filed.as_deref());
-        self.deny(context, &denial, filed.as_deref());
+        self.deny(context, &asked, filed.as_deref());
     }
 
     /// Why nobody can be asked, if so.
@@ -405,6 +409,14 @@ impl<J: Judge> Mediator<J> {
         let answer = jsonrpc::error(id.unwrap_or(b"null"), code, why, None);
         self.refuse(line, &answer, why).await;
     }
+}
+
+/// What the progress of a call is told under.
+fn progress_token_of(message: &[u8]) -> Option<Key> {
+    memchr::memmem::find(message, b"progressToken")?;
+    let mut frames = FrameReader::new(message.len());
+    let params = frames.read(message).ok()?.params();
+    progress_key(&mut frames, params)
 }
 
 /// The verdict on a message that holds no call that can be judged.

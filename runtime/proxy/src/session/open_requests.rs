@@ -48,6 +48,8 @@ pub(crate) struct OpenRequest {
     /// The id as the client spelled it.
     pub raw: Box<[u8]>,
     pub kind: RequestKind,
+    /// Under which its progress is told.
+    token: Option<Key>,
 }
 
 /// A call that is not decided yet.
@@ -95,6 +97,8 @@ pub(crate) struct ClientTraits {
 #[derive(Debug, Default)]
 pub(crate) struct OpenRequests {
     requests: HashMap<Key, OpenRequest>,
+    /// Progress tokens of calls that go on as tasks.
+    task_tokens: VecDeque<Key>,
     cancelled: VecDeque<Key>,
     server_requests: HashSet<Key>,
     own_upstream: HashMap<String, oneshot::Sender<OwnAnswer>>,
@@ -121,14 +125,38 @@ impl OpenRequests {
         self.requests.len() < MAX_REQUESTS
     }
 
-    /// Notes a request that is forwarded.
-    pub(crate) fn open(&mut self, key: Key, raw: &[u8], kind: RequestKind) {
+    /// Notes a request that is forwarded; `token` is what its progress is told under.
+    pub(crate) fn open(&mut self, key: Key, raw: &[u8], kind: RequestKind, token: Option<Key>) {
         let raw = raw.into();
-        self.requests.insert(key, OpenRequest { raw, kind });
+        self.requests.insert(key, OpenRequest { raw, kind, token });
     }
 
-    /// The request that an answer of the server closes.
-    pub(crate) fn close(&mut self, key: &Key) -> Option<OpenRequest> {
+    /// Whether progress that is told under `token` is that of something under way.
+    pub(crate) fn progresses(&self, token: &Key) -> bool {
+        let mut open = self
+            .requests
+            .values()
+            .filter_map(|open| open.token.as_ref());
+        open.any(|open| open == token) || self.task_tokens.contains(token)
+    }
+
+    /// A call goes on as a task: so does its progress.
+    pub(crate) fn goes_on(&mut self, open: &OpenRequest) {
+        let Some(token) = &open.token else { return };
+        self.task_tokens.push_back(token.clone());
+        if self.task_tokens.len() > MAX_TASKS {
+            self.task_tokens.pop_front();
+        }
+    }
+
+    /// The request that an answer of the server closes, also if it spells a number as a text.
+    pub(crate) fn close_answered(&mut self, key: &Key) -> Option<OpenRequest> {
+        self.close(key)
+            .or_else(|| key.spelled().and_then(|key| self.close(&key)))
+    }
+
+    /// The request that has that id, which is closed.
+    fn close(&mut self, key: &Key) -> Option<OpenRequest> {
         // The client may use the id again: an old cancellation must not meet the new request.
         self.cancelled.retain(|cancelled| cancelled != key);
         self.requests.remove(key)
@@ -306,12 +334,12 @@ mod tests {
     fn old_cancellations_are_forgotten_but_not_reused_ids() {
         let mut requests = OpenRequests::default();
         let kind = RequestKind::ListTools;
-        requests.open(key(-1), b"-1", kind.clone());
+        requests.open(key(-1), b"-1", kind.clone(), None);
         requests.cancel(&key(-1));
         requests.close(&key(-1));
-        requests.open(key(-1), b"-1", kind.clone());
+        requests.open(key(-1), b"-1", kind.clone(), None);
         for number in 0..=MAX_CANCELLED as i128 {
-            requests.open(key(number), b"0", kind.clone());
+            requests.open(key(number), b"0", kind.clone(), None);
             requests.cancel(&key(number));
         }
         assert!(requests.close(&key(0)).is_none());

@@ -10,7 +10,7 @@ use crate::wire::line::{Line, LineReader};
 use crate::wire::shutdown::Shutdown;
 use crate::wire::unix::{Input, Output};
 use bouncer_engine::tools::ToolDefinition;
-use bouncer_mcp::frame::{FrameReader, is_blank};
+use bouncer_mcp::frame::{FrameReader, ids_of_garbage, is_blank, text};
 use bouncer_system::log::{note, quoted, visible};
 use bouncer_system::random;
 use serde_json::Value;
@@ -63,6 +63,7 @@ pub fn inspect(endpoint: &Endpoint, limit: Duration) -> Result<Vec<ToolDefinitio
             stdin: link.input,
             lines: LineReader::new(link.output, settings.max_message),
             frames: FrameReader::new(settings.max_message),
+            changed: false,
         };
         let tools = timeout(limit, dialogue.tools()).await;
         drop(dialogue);
@@ -81,14 +82,46 @@ struct Dialogue {
     stdin: Output,
     lines: LineReader<Input>,
     frames: FrameReader,
+    /// The server said that its tools are others now.
+    changed: bool,
 }
+
+/// How long a server may take to find out what the client can do, and to change its tools.
+const SETTLES: Duration = Duration::from_millis(700);
+/// How often its tools are listed again for that.
+const MAX_LISTINGS: usize = 4;
 
 impl Dialogue {
     async fn tools(&mut self) -> Result<Vec<ToolDefinition>, InspectError> {
         let prefix = random::unguessable();
         let id = format!("bouncer-{prefix}-0");
-        self.request(&ProxyMessage::initialize(&id), &id).await?;
+        let hello = self.request(&ProxyMessage::initialize(&id), &id).await?;
         self.say(&ProxyMessage::initialized()).await?;
+        let mut tools = self.all_pages(&format!("{prefix}-0")).await?;
+        let changes = hello.pointer("/capabilities/tools/listChanged");
+        if changes != Some(&Value::Bool(true)) {
+            return Ok(tools);
+        }
+        for listing in 1..=MAX_LISTINGS {
+            // A server that ends now has said all that it was asked for.
+            if !self.changed && !matches!(timeout(SETTLES, self.until_changed()).await, Ok(Ok(())))
+            {
+                break;
+            }
+            self.changed = false;
+            tools = self.all_pages(&format!("{prefix}-{listing}")).await?;
+        }
+        Ok(tools)
+    }
+
+    async fn until_changed(&mut self) -> Result<(), InspectError> {
+        while !self.changed {
+            self.hear("").await?;
+        }
+        Ok(())
+    }
+
+    async fn all_pages(&mut self, prefix: &str) -> Result<Vec<ToolDefinition>, InspectError> {
         let mut tools = Vec::new();
         let mut cursors = HashSet::new();
         let mut cursor: Option<String> = None;
@@ -127,38 +160,66 @@ impl Dialogue {
             said => said?,
         }
         loop {
+            if let Some(answer) = self.hear(id).await? {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// Hears one line: the result, if it is the answer to `id`. What the server asks meanwhile
+    /// is answered.
+    async fn hear(&mut self, id: &str) -> Result<Option<Value>, InspectError> {
+        let protocol = |why: String| Err(InspectError::Protocol(why));
+        let reply = {
             let line = match self.lines.next().await? {
                 Some(Line::Whole(line)) if !is_blank(line) => line,
-                Some(_) => continue,
-                None => {
-                    let why = "the server ended before it listed its tools".to_owned();
-                    return Err(InspectError::Protocol(why));
+                Some(Line::Whole(_)) => return Ok(None),
+                Some(Line::TooLong) => {
+                    return protocol("the server's answer is longer than the limit".to_owned());
                 }
+                None => return protocol("the server ended before it listed its tools".to_owned()),
             };
             let frame = match self.frames.read(line) {
                 Ok(frame) => frame,
+                Err(why)
+                    if ids_of_garbage(line)
+                        .iter()
+                        .any(|raw| text(raw).as_deref() == Some(id)) =>
+                {
+                    return protocol(format!("the server's answer cannot be read: {why}"));
+                }
                 Err(why) => {
                     note(format_args!("a line of the server is dropped: {why}"));
-                    continue;
+                    return Ok(None);
                 }
             };
-            if frame.id().and_then(bouncer_mcp::frame::text).as_deref() != Some(id)
-                || frame.method().is_some()
-            {
-                continue;
+            match (frame.method().and_then(text), frame.id()) {
+                (Some(method), Some(id)) => ProxyMessage::reply(id, &method),
+                (Some(method), None) => {
+                    self.changed |= method == "notifications/tools/list_changed";
+                    return Ok(None);
+                }
+                (None, raw) if raw.and_then(text).as_deref() == Some(id) => {
+                    return outcome(frame.result(), frame.error()).map(Some);
+                }
+                (None, _) => return Ok(None),
             }
-            let text = String::from_utf8_lossy(frame.error().unwrap_or(b"no result"));
-            let failed = || {
-                let why = format!("the server answered with an error: {}", quoted(&text, 500));
-                InspectError::Protocol(why)
-            };
-            let result = frame.result().ok_or_else(failed)?;
-            return serde_json::from_slice(result).map_err(|error| {
-                InspectError::Protocol(format!(
-                    "the server's answer cannot be read: {}",
-                    visible(&error.to_string())
-                ))
-            });
-        }
+        };
+        self.say(&reply).await?;
+        Ok(None)
     }
+}
+
+fn outcome(result: Option<&[u8]>, error: Option<&[u8]>) -> Result<Value, InspectError> {
+    let error = String::from_utf8_lossy(error.unwrap_or(b"no result"));
+    let failed = || {
+        let why = format!("the server answered with an error: {}", quoted(&error, 500));
+        InspectError::Protocol(why)
+    };
+    serde_json::from_slice(result.ok_or_else(failed)?).map_err(|error| {
+        InspectError::Protocol(format!(
+            "the server's answer cannot be read: {}",
+            visible(&error.to_string())
+        ))
+    })
 }

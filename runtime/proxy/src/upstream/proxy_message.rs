@@ -1,6 +1,7 @@
 //! What the proxy itself says to an upstream server: a closed list of messages,
 //! none of which is a call.
 
+use bouncer_mcp::jsonrpc;
 use serde_json::{Value, json};
 
 /// A line of the proxy's own.
@@ -25,13 +26,14 @@ impl ProxyMessage {
         Self(line.to_string())
     }
 
-    /// Introduces bouncer itself as the client, to read a server's tools.
+    /// Introduces bouncer itself as the client, to read a server's tools: with what clients can
+    /// do, since some servers show tools only to those who can.
     pub(crate) fn initialize(id: &str) -> Self {
         let line = json!({
             "jsonrpc": "2.0", "id": id, "method": "initialize",
             "params": {
                 "protocolVersion": "2025-11-25",
-                "capabilities": {},
+                "capabilities": {"roots": {"listChanged": true}, "sampling": {}, "elicitation": {}},
                 "clientInfo": {"name": "bouncer", "version": env!("CARGO_PKG_VERSION")},
             },
         });
@@ -41,6 +43,20 @@ impl ProxyMessage {
     /// Ends the introduction.
     pub(crate) fn initialized() -> Self {
         Self(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string())
+    }
+
+    /// Answers what a server asks while its tools are read: that somebody is there, who has no
+    /// folders to show, and does nothing else.
+    pub(crate) fn reply(id: &[u8], method: &str) -> Self {
+        let line = match method {
+            "ping" => jsonrpc::answer(id, "result", &json!({})),
+            "roots/list" => jsonrpc::answer(id, "result", &json!({"roots": []})),
+            _ => {
+                let why = "only the tools are read";
+                jsonrpc::error(id, jsonrpc::METHOD_NOT_FOUND, why, None)
+            }
+        };
+        Self::refused(line)
     }
 
     /// Tells the server that what it asked is refused: an answer, with an error.

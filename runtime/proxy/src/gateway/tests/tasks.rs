@@ -179,7 +179,7 @@ fn calls_that_want_a_task_are_judged_and_need_one_who_takes_them() {
         for (tool, expected) in [
             ("a__deny", "by script"),
             ("b__allow", "does not take calls as tasks"),
-            ("a__nothing", "by script"),
+            ("a__nothing", "no such tool"),
         ] {
             let why = error(rig, "tools/call", call(tool)).await;
             assert!(why.contains(expected), "{why}");

@@ -5,13 +5,14 @@
 //! round. A server that does not survive the question is started again and is introduced
 //! to; one that does not answer it is introduced to after a while.
 
+use crate::conversation::settings::limit;
 use crate::upstream::adapter::compose::{ClientIdentity, with_tasks, without_tasks};
 use crate::upstream::adapter::switch::Handover;
 use crate::upstream::adapter::{NegotiationOptions, ServerStreams, VersionOrder};
 use crate::upstream::process::Server;
 use crate::wire::line::{Line, LineReader};
 use crate::wire::unix::{Input, Output};
-use bouncer_mcp::frame::{FrameReader, is_blank, text};
+use bouncer_mcp::frame::{FrameReader, ids_of_garbage, is_blank, text};
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc;
 use bouncer_mcp::version::{
@@ -48,6 +49,19 @@ pub(super) struct Negotiation {
     closed: bool,
     /// What the server said that nobody has heard yet.
     early: Vec<Vec<u8>>,
+    /// Something of what the server said was passed on.
+    spoke: bool,
+}
+
+/// What came in answer.
+enum Heard {
+    Answer(Vec<u8>),
+    /// It cannot be read.
+    Unreadable(Vec<u8>),
+    /// It is longer than the limit: a line was, while nothing else was waited for.
+    Overlong,
+    /// The server is gone, or it is too late.
+    Nothing,
 }
 
 /// A connection to a server of the newer version.
@@ -69,6 +83,8 @@ pub(super) struct Newer {
 enum Event {
     Client(Vec<u8>),
     Server(Vec<u8>),
+    /// A line of the server that is longer than the limit.
+    Overlong,
     ServerGone,
     Late,
 }
@@ -111,6 +127,7 @@ impl Negotiation {
             waiting: Vec::new(),
             closed: false,
             early: Vec::new(),
+            spoke: false,
         }
     }
 
@@ -156,6 +173,7 @@ impl Negotiation {
                         return None;
                     }
                 }
+                Event::Overlong => {}
                 Event::ServerGone | Event::Late => return None,
             }
         }
@@ -200,7 +218,7 @@ impl Negotiation {
                 },
                 line = self.output.next() => match line {
                     Ok(Some(Line::Whole(line))) => return Event::Server(line.to_vec()),
-                    Ok(Some(Line::TooLong)) => {}
+                    Ok(Some(Line::TooLong)) => return Event::Overlong,
                     Ok(None) | Err(_) => return Event::ServerGone,
                 },
                 () = late => return Event::Late,
@@ -214,36 +232,76 @@ impl Negotiation {
         self.input.flush().await
     }
 
-    /// Waits for an answer; keeps all else that is said.
-    async fn answer(&mut self, key: &Key, until: Option<Instant>) -> Option<Vec<u8>> {
+    /// Waits for an answer. What a server says meanwhile is passed on, and so are pings and
+    /// answers of the client: a server may wait for these before it goes on. All else that the
+    /// client says is kept.
+    async fn answer(&mut self, key: &Key, until: Option<Instant>) -> Heard {
+        for line in std::mem::take(&mut self.early) {
+            self.pass_back(&line).await;
+        }
         loop {
             match self.next(until).await {
-                Event::Client(line) => self.waiting.push(line),
-                Event::Server(line) => {
-                    let frame = self.frames.read(&line).ok();
-                    let is_answer = frame.is_some_and(|frame| {
-                        frame.method().is_none()
-                            && frame.id().and_then(Key::parse).as_ref() == Some(key)
-                    });
-                    if is_answer {
-                        return Some(line);
-                    }
-                    self.early.push(line);
-                    if self.is_full() {
-                        return None;
+                Event::Client(line) if self.may_pass(&line) => {
+                    if self.write(&line).await.is_err() {
+                        return Heard::Nothing;
                     }
                 }
-                Event::ServerGone | Event::Late => return None,
+                Event::Client(line) => self.waiting.push(line),
+                Event::Server(line) => match self.answers(&line, key) {
+                    Some(true) => return Heard::Answer(line),
+                    Some(false) => return Heard::Unreadable(line),
+                    None => self.pass_back(&line).await,
+                },
+                Event::Overlong => return Heard::Overlong,
+                Event::ServerGone | Event::Late => return Heard::Nothing,
             }
         }
+    }
+
+    /// Whether a line of the client may go to a server that is still asked which version it
+    /// speaks: what keeps the connection alive.
+    fn may_pass(&mut self, line: &[u8]) -> bool {
+        self.frames.read(line).is_ok_and(|frame| {
+            frame.method().is_none() || frame.method().and_then(text).as_deref() == Some("ping")
+        })
+    }
+
+    /// Whether a line of the server is the answer to `key`; `Some(false)`: it is, and cannot be
+    /// read.
+    fn answers(&mut self, line: &[u8], key: &Key) -> Option<bool> {
+        match self.frames.read(line) {
+            Ok(frame) => {
+                let id = frame.id().and_then(Key::parse);
+                let ours = id.is_some_and(|id| key.is_answered_by(&id));
+                (frame.method().is_none() && ours).then_some(true)
+            }
+            Err(_) => {
+                let ids = ids_of_garbage(line);
+                let mut ids = ids.iter().filter_map(|id| Key::parse(id));
+                ids.any(|id| key.is_answered_by(&id)).then_some(false)
+            }
+        }
+    }
+
+    /// Lets the client's side hear a line of the server at once.
+    async fn pass_back(&mut self, line: &[u8]) {
+        self.spoke = true;
+        // Whoever does not listen any more misses it.
+        let _ = self.back.write_all(line).await;
+        let _ = self.back.write_all(b"\n").await;
+        let _ = self.back.flush().await;
     }
 
     async fn older_first(&mut self, hello: &InitializeRequest) -> Negotiated {
         if self.write(&hello.line).await.is_err() {
             return Negotiated::Older(None);
         }
-        let Some(answer) = self.answer(&hello.key, None).await else {
-            return Negotiated::Older(None);
+        let answer = match self.answer(&hello.key, None).await {
+            Heard::Answer(answer) => answer,
+            // Whoever reads it next says why it cannot be read.
+            Heard::Unreadable(line) => return Negotiated::Older(Some(line)),
+            Heard::Overlong => return Negotiated::Refused(refusal(hello, &self.overlong())),
+            Heard::Nothing => return Negotiated::Older(None),
         };
         let refused = self.frames.read(&answer).is_ok_and(|f| f.error().is_some());
         if !refused {
@@ -272,12 +330,17 @@ impl Negotiation {
         }
     }
 
+    fn overlong(&self) -> String {
+        let limit = limit(self.options.max_message);
+        format!("the server's answer to the introduction is longer than {limit}")
+    }
+
     /// Starts a server again that ended when it was asked.
     fn start_again(&mut self) -> bool {
         let Some((command, child)) = &self.again else {
             return false;
         };
-        if self.closed || !self.early.is_empty() {
+        if self.closed || self.spoke {
             return false;
         }
         let Ok((server, input, output)) = Server::start(command) else {
@@ -302,7 +365,12 @@ impl Negotiation {
             return Found::Gone;
         }
         let until = Instant::now() + self.options.timeouts.discover;
-        let answer = self.answer(&Key::Text(id), Some(until)).await;
+        let answer = match self.answer(&Key::Text(id), Some(until)).await {
+            Heard::Answer(answer) => Some(answer),
+            Heard::Unreadable(_) => return Found::Older,
+            Heard::Overlong => return Found::Neither(self.overlong()),
+            Heard::Nothing => None,
+        };
         let Some(answer) = answer else {
             if self.closed || Instant::now() < until {
                 return Found::Gone;

@@ -5,6 +5,7 @@
 
 use crate::upstream::http::fault::Fault;
 use crate::upstream::http::headers::{MirroredHeaders, head};
+use crate::upstream::http::renewal::Beginning;
 use crate::upstream::http::shape::{LineKind, Shape};
 use crate::upstream::http::{HttpClient, HttpServer};
 use crate::wire::line::{Line, LineReader};
@@ -13,15 +14,15 @@ use bouncer_mcp::frame::{FrameReader, is_blank, text};
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc::{self, INTERNAL_ERROR};
 use bouncer_system::log::{note, visible};
-use hyper::Method;
 use hyper::body::Bytes;
 use hyper::header::HeaderValue;
+use hyper::{Method, Uri};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Mutex, Notify, Semaphore, watch};
 use tokio::task::{AbortHandle, JoinHandle, JoinSet, spawn_local};
 use tokio::time::{sleep, timeout};
 
@@ -46,6 +47,14 @@ pub(super) struct Bridge {
     pub(super) frames: RefCell<FrameReader>,
     /// What calls have to say in headers.
     pub(super) mirrored: RefCell<MirroredHeaders>,
+    /// What the session began with, and whose turn it is to begin another.
+    pub(super) beginning: RefCell<Beginning>,
+    pub(super) renewing: Mutex<()>,
+    /// Where the server said that it is instead.
+    pub(super) moved: RefCell<Option<Uri>>,
+    /// Where a server of the older transport wants to be spoken to, and who listens to it.
+    pub(super) older: RefCell<Option<Uri>>,
+    pub(super) reading: RefCell<Option<AbortHandle>>,
     slots: Semaphore,
     open: RefCell<HashMap<Key, AbortHandle>>,
     /// Why the server cannot be used any more.
@@ -68,6 +77,11 @@ impl Bridge {
             out: Outbox::default(),
             frames: RefCell::new(FrameReader::new(limit)),
             mirrored: RefCell::default(),
+            beginning: RefCell::default(),
+            renewing: Mutex::new(()),
+            moved: RefCell::default(),
+            older: RefCell::default(),
+            reading: RefCell::default(),
             slots: Semaphore::new(MAX_AT_ONCE),
             open: RefCell::default(),
             why: Rc::default(),
@@ -130,6 +144,9 @@ impl Bridge {
         tasks.abort_all();
         if let Some(listener) = listener {
             listener.abort();
+        }
+        if let Some(reading) = self.reading.take() {
+            reading.abort();
         }
         if self.why.borrow().is_none() {
             // A server that does not hear it forgets the session by itself.
@@ -232,10 +249,12 @@ impl Bridge {
     }
 
     /// Sends one line, and passes on what comes back.
-    async fn deliver(&self, line: Bytes, shape: &Shape) {
+    async fn deliver(self: &Rc<Self>, line: Bytes, shape: &Shape) {
         let Some((id, key)) = &shape.id else {
             match self.tell(line, shape).await {
-                Ok(()) if shape.kind == LineKind::Initialized => self.listening.set(true),
+                Ok(()) if shape.kind == LineKind::Initialized => {
+                    self.listening.set(self.older.borrow().is_none());
+                }
                 Ok(()) => {}
                 Err(fault) => self.complain(&fault),
             }
@@ -256,7 +275,7 @@ impl Bridge {
                 why += "; whether it did what it was asked to is not known";
             }
             self.answer_error(id, &why);
-            if !shape.probes || !matches!(fault, Fault::Refused(_) | Fault::Form) {
+            if !shape.probes || !matches!(fault, Fault::Refused(..) | Fault::Form) {
                 self.complain(&fault);
             }
         }
@@ -265,6 +284,10 @@ impl Bridge {
     /// What a fault means for the server as a whole.
     fn complain(&self, fault: &Fault) {
         match fault {
+            // Whoever has only this one server waits for it to come back.
+            Fault::Unreachable(_) if self.server.stays => {
+                note(format_args!("a server {}", visible(&fault.to_string())));
+            }
             Fault::Unreachable(_) | Fault::SessionOver => self.lose(fault.to_string()),
             _ => note(format_args!("a server {}", visible(&fault.to_string()))),
         }
@@ -280,7 +303,7 @@ impl Bridge {
         if self.session.borrow().is_none() {
             return;
         }
-        let request = self.dress(self.server.request(Method::DELETE, Bytes::new()));
+        let request = self.dress(self.request(Method::DELETE, Bytes::new()));
         // A server may not want to hear of it.
         let _ = self.client.request(request).await;
     }

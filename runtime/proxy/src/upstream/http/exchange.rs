@@ -2,26 +2,30 @@
 
 use crate::upstream::http::bridge::Bridge;
 use crate::upstream::http::fault::Fault;
-use crate::upstream::http::pieces::Pieces;
-use crate::upstream::http::pieces::one_line;
+use crate::upstream::http::older::may_be_older;
+use crate::upstream::http::pieces::{Pieces, one_line};
+use crate::upstream::http::renewal::{is_lost, session_of};
 use crate::upstream::http::shape::{LineKind, Shape};
+use bouncer_mcp::frame::is_batch;
 use bouncer_mcp::id::Key;
 use bouncer_mcp::sse::EventReader;
 use bouncer_system::log::{note, visible};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
+use hyper::{Method, Request, Response, StatusCode, Uri};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
+use url::Url;
 
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 /// The longest session id.
-const MAX_SESSION: usize = 4096;
+pub(super) const MAX_SESSION: usize = 4096;
 /// The pause before a stream is opened again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause.
@@ -49,7 +53,49 @@ impl Bridge {
         request
     }
 
-    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Fault> {
+    /// A request to where the server is, which may have said that it is a slash away.
+    pub(super) fn request(&self, method: Method, body: Bytes) -> Request<Full<Bytes>> {
+        let mut request = self.server.request(method, body);
+        if let Some(moved) = &*self.moved.borrow() {
+            *request.uri_mut() = moved.clone();
+        }
+        request
+    }
+
+    /// Adds what every message has.
+    pub(super) fn posting(&self, mut request: Request<Full<Bytes>>) -> Request<Full<Bytes>> {
+        let headers = request.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(ACCEPT, both);
+        request
+    }
+
+    pub(super) async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, Fault> {
+        let again = request.clone();
+        let response = self.send_once(request).await?;
+        let moved = matches!(
+            response.status(),
+            StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT
+        );
+        let Some(moved) = moved
+            .then(|| a_slash_away(again.uri(), response.headers().get(LOCATION)?))
+            .flatten()
+        else {
+            return Ok(response);
+        };
+        let mut request = again;
+        *request.uri_mut() = moved.clone();
+        if self.older.borrow().is_none() {
+            self.moved.replace(Some(moved));
+        }
+        self.send_once(request).await
+    }
+
+    async fn send_once(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Fault> {
         self.client.request(request).await.map_err(|error| {
             let why = deepest(&error);
             if error.is_connect() {
@@ -61,40 +107,82 @@ impl Bridge {
     }
 
     async fn post(&self, line: Bytes, shape: &Shape) -> Result<Response<Incoming>, Fault> {
-        let mut request = self.dress(self.server.request(Method::POST, line));
+        let mut request = self.posting(self.dress(self.request(Method::POST, line)));
         let headers = request.headers_mut();
+        if shape.kind == LineKind::Initialize {
+            headers.remove(SESSION);
+            headers.remove(VERSION);
+        }
         if let Some((version, more)) = &shape.newer {
             headers.remove(SESSION);
             headers.insert(VERSION, version.clone());
             headers.extend(more.iter().cloned());
         }
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let both = HeaderValue::from_static("application/json, text/event-stream");
-        headers.insert(ACCEPT, both);
         self.send(request).await
     }
 
     /// Sends what has no answer.
     pub(super) async fn tell(&self, line: Bytes, shape: &Shape) -> Result<(), Fault> {
+        if shape.kind == LineKind::Initialized {
+            self.beginning.borrow_mut().initialized = Some(line.clone());
+        }
+        let older = self.older.borrow().clone();
+        if let Some(to) = older {
+            return self.say_older(line, to, shape).await;
+        }
         let response = self.post(line, shape).await?;
-        let status = response.status();
-        if status.is_success() {
+        if response.status().is_success() {
             // Read, so that the connection can be used again.
             let _ = Limited::new(response.into_body(), 4096).collect().await;
             return Ok(());
         }
-        Err(self.refused(status))
+        // If it does not know the session, the next request finds that, and begins another.
+        Err(Fault::refused(&response))
     }
 
-    fn refused(&self, status: StatusCode) -> Fault {
-        if status == StatusCode::NOT_FOUND && self.session.borrow().is_some() {
-            return Fault::SessionOver;
+    /// Sends a request, and passes on all that comes back with the answer. One that the server
+    /// did not take, since it does not know the session, is made again in another.
+    pub(super) async fn ask(
+        self: &Rc<Self>,
+        line: Bytes,
+        shape: &Shape,
+        key: &Key,
+    ) -> Result<(), Fault> {
+        if shape.kind == LineKind::Initialize {
+            self.beginning.borrow_mut().hello = Some((line.clone(), key.clone()));
         }
-        Fault::Refused(status)
+        let older = self.older.borrow().clone();
+        if let Some(to) = older {
+            return self.say_older(line, to, shape).await;
+        }
+        let session = self.session.borrow().clone();
+        match self
+            .ask_once(line.clone(), shape, key, session.is_some())
+            .await
+        {
+            Err(Fault::SessionOver) => {
+                self.renew(session.as_ref()).await?;
+                self.ask_once(line, shape, key, false).await
+            }
+            Err(Fault::Refused(status, _))
+                if shape.kind == LineKind::Initialize
+                    && may_be_older(status)
+                    && self.begin_older().await =>
+            {
+                let to = self.older.borrow().clone().ok_or(Fault::Unanswered)?;
+                self.say_older(line, to, shape).await
+            }
+            other => other,
+        }
     }
 
-    /// Sends a request, and passes on all that comes back with the answer.
-    pub(super) async fn ask(&self, line: Bytes, shape: &Shape, key: &Key) -> Result<(), Fault> {
+    async fn ask_once(
+        &self,
+        line: Bytes,
+        shape: &Shape,
+        key: &Key,
+        in_session: bool,
+    ) -> Result<(), Fault> {
         let response = match self.post(line.clone(), shape).await {
             // A server may close a connection at the very moment that a request is sent on
             // it. What has not reached it is sent again anyway; what may have is, if it does
@@ -105,28 +193,22 @@ impl Bridge {
         let status = response.status();
         let introduces = shape.kind == LineKind::Initialize;
         if introduces && status.is_success() {
-            let session = response.headers().get(&SESSION);
-            let session = session.filter(|session| session.len() <= MAX_SESSION);
-            self.session.replace(session.cloned().map(|mut session| {
-                session.set_sensitive(true);
-                session
-            }));
+            self.session.replace(session_of(&response));
+        }
+        if !status.is_success() {
+            let in_session = in_session && shape.newer.is_none() && !introduces;
+            return self.not_taken(response, key, in_session).await;
         }
         match form(&response) {
-            Form::Json => {
-                let answered = if shape.newer.is_some() {
-                    self.values(response, key, shape).await?
-                } else {
-                    let body = self.whole(response).await?;
-                    self.pass(body.as_ref(), Some(key), introduces).await
-                };
-                match (answered, status.is_success()) {
-                    (true, _) => Ok(()),
-                    (false, true) => Err(Fault::Unanswered),
-                    (false, false) => Err(self.refused(status)),
-                }
+            Form::Json if shape.newer.is_some() => {
+                let answered = self.values(response, key, shape).await?;
+                answered.then_some(()).ok_or(Fault::Unanswered)
             }
-            _ if !status.is_success() => Err(self.refused(status)),
+            Form::Json => {
+                let body = self.whole(response).await?;
+                let answered = self.pass(body.as_ref(), Some(key), introduces).await;
+                answered.then_some(()).ok_or(Fault::Unanswered)
+            }
             Form::Events if shape.newer.is_some() => {
                 // There are no streams that go on in another.
                 let end = self.stream(response, Some(key), Some(shape)).await?;
@@ -135,6 +217,39 @@ impl Bridge {
             Form::Events => self.answer_in_stream(response, key, shape).await,
             Form::Other => Err(Fault::Form),
         }
+    }
+
+    /// A status that says no: an answer all the same, a session that is not known, or neither.
+    async fn not_taken(
+        &self,
+        response: Response<Incoming>,
+        key: &Key,
+        in_session: bool,
+    ) -> Result<(), Fault> {
+        let (status, refused) = (response.status(), Fault::refused(&response));
+        let is_json = form(&response) == Form::Json;
+        if !is_json && !in_session {
+            return Err(refused);
+        }
+        let body = self.whole(response).await?;
+        let answered = is_json && self.is_answer(&body, key);
+        if in_session && is_lost(status, &body, answered) {
+            return Err(Fault::SessionOver);
+        }
+        if answered {
+            self.pass(&body, Some(key), false).await;
+            return Ok(());
+        }
+        Err(refused)
+    }
+
+    /// Whether a line answers `key`.
+    pub(super) fn is_answer(&self, line: &[u8], key: &Key) -> bool {
+        let mut frames = self.frames.borrow_mut();
+        frames.read(line).is_ok_and(|frame| {
+            let id = frame.id().and_then(Key::parse);
+            frame.method().is_none() && id.is_some_and(|id| key.is_answered_by(&id))
+        })
     }
 
     /// The values of a JSON body, passed on as they come; whether one answers `key`.
@@ -147,12 +262,17 @@ impl Bridge {
         let mut body = response.into_body();
         let mut pieces = Pieces::default();
         let mut answered = false;
+        let mut first = true;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| Fault::Broken(deepest(&error)))?;
             let Ok(piece) = frame.into_data() else {
                 continue;
             };
-            for value in pieces.feed(&piece) {
+            let piece = match std::mem::take(&mut first) {
+                true => without_mark(&piece),
+                false => &piece,
+            };
+            for value in pieces.feed(piece) {
                 answered |= self.pass_newer(&value, key, shape).await;
             }
             if pieces.len() > self.limit {
@@ -176,10 +296,11 @@ impl Bridge {
         self.pass(line, Some(key), false).await
     }
 
-    async fn whole(&self, response: Response<Incoming>) -> Result<Vec<u8>, Fault> {
+    /// The whole body, as one line.
+    pub(super) async fn whole(&self, response: Response<Incoming>) -> Result<Vec<u8>, Fault> {
         let body = Limited::new(response.into_body(), self.limit).collect();
         match body.await {
-            Ok(body) => Ok(one_line(&body.to_bytes())),
+            Ok(body) => Ok(one_line(without_mark(&body.to_bytes()))),
             Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(Fault::TooLong),
             Err(error) => Err(Fault::Broken(deepest(error.as_ref()))),
         }
@@ -240,7 +361,7 @@ impl Bridge {
                 continue;
             };
             let events = reader.feed(&piece).map_err(|_| Fault::TooLong)?;
-            for event in events {
+            for event in events.into_iter().filter(|event| !event.endpoint) {
                 let line = one_line(&event.data);
                 answered |= match newer {
                     Some((shape, key)) => self.pass_newer(&line, key, shape).await,
@@ -258,38 +379,40 @@ impl Bridge {
         })
     }
 
-    /// Passes one message on; whether it answers `key`.
-    async fn pass(&self, line: &[u8], key: Option<&Key>, introduces: bool) -> bool {
-        let answers = {
-            let mut frames = self.frames.borrow_mut();
-            match (frames.read(line), key) {
-                (Ok(frame), Some(key)) if frame.method().is_none() => {
-                    let ours = frame.id().and_then(Key::parse).as_ref() == Some(key);
-                    if ours && introduces {
-                        self.note_version(frame.result());
-                    }
-                    ours
-                }
-                _ => false,
-            }
+    /// Passes what was said on, message by message; whether it answers `key`. Some servers
+    /// put their messages into an array.
+    pub(super) async fn pass(&self, line: &[u8], key: Option<&Key>, introduces: bool) -> bool {
+        let parts: Option<Vec<&RawValue>> = is_batch(line)
+            .then(|| serde_json::from_slice(line).ok())
+            .flatten();
+        let Some(parts) = parts else {
+            return self.pass_one(line, key, introduces).await;
         };
+        let mut answers = false;
+        for part in parts {
+            let part = part.get().as_bytes();
+            answers |= self.pass_one(part, key, introduces).await;
+        }
+        answers
+    }
+
+    async fn pass_one(&self, line: &[u8], key: Option<&Key>, introduces: bool) -> bool {
+        let answers = key.is_some_and(|key| self.is_answer(line, key));
+        if answers && introduces {
+            let mut frames = self.frames.borrow_mut();
+            let result = frames.read(line).ok().and_then(|frame| frame.result());
+            self.version.replace(read_version(result));
+        }
         self.out.room().await;
         self.out.push(line);
         answers
     }
 
-    /// The version that the server chose goes with every later request.
-    fn note_version(&self, result: Option<&[u8]>) {
-        let result = result.and_then(|raw| serde_json::from_slice::<Value>(raw).ok());
-        let version = result.as_ref().and_then(|result| {
-            let version = result.get("protocolVersion")?.as_str()?;
-            HeaderValue::from_str(version).ok()
-        });
-        self.version.replace(version);
-    }
-
-    async fn listen_once(&self, last: Option<&HeaderValue>) -> Result<Response<Incoming>, Fault> {
-        let mut request = self.dress(self.server.request(Method::GET, Bytes::new()));
+    pub(super) async fn listen_once(
+        &self,
+        last: Option<&HeaderValue>,
+    ) -> Result<Response<Incoming>, Fault> {
+        let mut request = self.dress(self.request(Method::GET, Bytes::new()));
         let headers = request.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         if let Some(last) = last {
@@ -304,6 +427,7 @@ impl Bridge {
         loop {
             let began = Instant::now();
             let mut retry = None;
+            let session = self.session.borrow().clone();
             match self.listen_once(last_id.as_ref()).await {
                 Ok(response) if response.status().is_success() => {
                     if form(&response) != Form::Events {
@@ -320,16 +444,15 @@ impl Bridge {
                 }
                 // A stream of its own is a server's choice.
                 Ok(response) if !listened && response.status().is_client_error() => return,
-                Ok(response)
-                    if matches!(
-                        response.status(),
-                        StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST
-                    ) =>
-                {
-                    return self.lose(Fault::SessionOver.to_string());
+                Ok(response) if is_lost(response.status(), b"session", false) => {
+                    if let Err(fault) = self.renew(session.as_ref()).await {
+                        return self.lose(visible(&fault.to_string()).to_string());
+                    }
+                    last_id = None;
                 }
                 Ok(response) if !response.status().is_server_error() => return,
                 Ok(_) | Err(Fault::Broken(_)) => {}
+                Err(Fault::Unreachable(_)) if self.server.stays => {}
                 Err(fault) => return self.lose(visible(&fault.to_string())),
             }
             if began.elapsed() > LONGEST_PAUSE {
@@ -341,15 +464,38 @@ impl Bridge {
     }
 }
 
+/// The version that a server chose: it goes with every later request.
+pub(super) fn read_version(result: Option<&[u8]>) -> Option<HeaderValue> {
+    let result: Value = serde_json::from_slice(result?).ok()?;
+    HeaderValue::from_str(result.get("protocolVersion")?.as_str()?).ok()
+}
+
+/// Without a mark of the order of bytes, which some servers put before what they say.
+fn without_mark(body: &[u8]) -> &[u8] {
+    body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body)
+}
+
+/// Where a server moved a request to, if that is the same place with a slash at its end, or
+/// without.
+fn a_slash_away(from: &Uri, to: &HeaderValue) -> Option<Uri> {
+    let base = Url::parse(&from.to_string()).ok()?;
+    let to = base.join(to.to_str().ok()?).ok()?;
+    let path = |url: &Url| url.path().trim_end_matches('/').to_owned();
+    let same = to.origin() == base.origin() && path(&to) == path(&base);
+    (same && to.query() == base.query() && to != base)
+        .then(|| Uri::try_from(to.as_str()).ok())
+        .flatten()
+}
+
 /// How a body is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     Json,
     Events,
     Other,
 }
 
-fn form(response: &Response<Incoming>) -> Form {
+pub(super) fn form(response: &Response<Incoming>) -> Form {
     let kind = response.headers().get(CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     match kind.split(';').next().map(str::trim) {

@@ -7,7 +7,9 @@ mod bridge;
 mod exchange;
 mod fault;
 pub(crate) mod headers;
+mod older;
 mod pieces;
+mod renewal;
 mod shape;
 
 pub(crate) use crate::upstream::http::headers::{MirroredHeaders, decoded};
@@ -60,6 +62,8 @@ const RESERVED: [&str; 12] = [
 pub struct HttpServer {
     uri: Uri,
     headers: HeaderMap,
+    /// Whoever speaks to it has no other, and is there also while it cannot be reached.
+    stays: bool,
     /// All conversations with it take their connections from here: each needs one only for
     /// as long as a request takes, and what belongs together is told by sessions.
     pool: Arc<OnceLock<HttpClient>>,
@@ -112,8 +116,17 @@ impl HttpServer {
         Ok(Self {
             uri,
             headers: map,
+            stays: false,
             pool: Arc::default(),
         })
+    }
+
+    /// The same, spoken to by somebody who has no other server: who does not end when it
+    /// cannot be reached.
+    #[must_use]
+    pub fn staying(mut self) -> Self {
+        self.stays = true;
+        self
     }
 
     /// Hands a JSON text over that is no message of the protocol, and reads no answer.
