@@ -76,6 +76,8 @@ pub enum Command {
     Why(WhyArgs),
     /// Judge recorded conversations; with expectations, a policy test
     Replay(ReplayArgs),
+    /// Write down what is guarded, how that is known and what has happened, for a reviewer
+    Report(ReportArgs),
     /// Prove what a policy does, and show the calls that it gets wrong
     Verify(VerifyArgs),
     /// Compare two policies tool by tool: tighter, looser, or the same
@@ -425,6 +427,58 @@ pub struct TestArgs {
     /// The same as `--format json`
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
+}
+
+impl TestArgs {
+    /// For the tests beside one policy.
+    pub fn of(policy: &std::path::Path) -> Self {
+        Self {
+            files: vec![policy.to_owned()],
+            policy: Vec::new(),
+            layers: Layers {
+                no_packs: false,
+                no_heuristics: false,
+            },
+            coverage: false,
+            min_coverage: None,
+            watch: false,
+            filter: None,
+            format: TestFormat::Json,
+            json: false,
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// Policy files, layered together over the packs; tests that lie beside them are run
+    #[arg(required = true, value_name = "POLICY")]
+    pub policies: Vec<PathBuf>,
+    /// The tools that there are: a lock, or a saved answer to `tools/list`; may be given more than once
+    #[arg(long, value_name = "LOCK")]
+    pub tools: Vec<PathBuf>,
+    /// The audit log
+    #[arg(long, value_name = "LOG")]
+    pub audit: Option<PathBuf>,
+    /// Where the report is written; its name says as what: `.html`, `.md` or `.json`
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// As what it is written [default: by the file's name, else Markdown]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<ReportFormat>,
+    #[command(flatten)]
+    pub layers: Layers,
+}
+
+/// As what a report is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// One page that needs nothing else
+    Html,
+    /// For a repository or an issue
+    Markdown,
+    /// For programs
+    Json,
 }
 
 /// How the results of tests are printed.

@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Compile(args) => cmd::compile::run(&args),
         Command::Check(args) => cmd::check::run(&args),
         Command::Why(args) => cmd::why::run(&args),
+        Command::Report(args) => cmd::report::run(&args),
         Command::Replay(args) => cmd::replay::run(&args),
         Command::Verify(args) => cmd::verify::run(&args),
         Command::Diff(args) => cmd::diff::run(&args),

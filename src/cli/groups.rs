@@ -26,7 +26,10 @@ const GROUPS: &[(&str, &[&str])] = &[
             "serve",
         ],
     ),
-    ("Look back", &["why", "audit", "replay", "inspect", "bench"]),
+    (
+        "Look back",
+        &["why", "audit", "report", "replay", "inspect", "bench"],
+    ),
     ("Get to know it", &["demo", "completions", "man", "help"]),
 ];
 

@@ -24,6 +24,7 @@ pub mod pin;
 mod player;
 mod reload;
 pub mod replay;
+pub mod report;
 pub mod run;
 pub mod schema;
 pub mod serve;

@@ -15,6 +15,7 @@ use files::{Setting, TestCase};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 /// Runs the command.
 pub fn run(args: &TestArgs) -> Outcome {
@@ -71,12 +72,7 @@ fn once(args: &TestArgs) -> Outcome {
     } else if format == TestFormat::Github {
         write!(io::stdout(), "{}", report::github(&results))?;
     } else if format == TestFormat::Json {
-        let value = json!({
-            "tests": results.iter().map(CaseResult::json).collect::<Vec<_>>(),
-            "passed": results.len() - failed,
-            "failed": failed,
-            "coverage": coverage.iter().map(Coverage::json).collect::<Vec<_>>(),
-        });
+        let value = as_json(&results, failed, &coverage);
         writeln!(io::stdout(), "{value:#}")?;
     } else {
         let mut stdout = anstream::stdout();
@@ -109,6 +105,33 @@ fn once(args: &TestArgs) -> Outcome {
         ERROR
     } else {
         0
+    })
+}
+
+/// What became of the tests beside policies; `None`: there are none.
+pub(crate) fn evidence(policies: &[PathBuf]) -> Result<Option<Value>, Failure> {
+    let mut bench = Bench::default();
+    let mut results = Vec::new();
+    for policy in policies {
+        for file in files::tests_of(policy) {
+            let args = TestArgs::of(policy);
+            for case in files::read(&file, &args)? {
+                results.push(bench.run(case)?);
+            }
+        }
+    }
+    let failed = results.iter().filter(|result| !result.failures.is_empty());
+    let failed = failed.count();
+    let coverage: Vec<Coverage> = bench.policies.values().map(Coverage::of).collect();
+    Ok((!results.is_empty()).then(|| as_json(&results, failed, &coverage)))
+}
+
+fn as_json(results: &[CaseResult], failed: usize, coverage: &[Coverage]) -> Value {
+    json!({
+        "tests": results.iter().map(CaseResult::json).collect::<Vec<_>>(),
+        "passed": results.len() - failed,
+        "failed": failed,
+        "coverage": coverage.iter().map(Coverage::json).collect::<Vec<_>>(),
     })
 }
 

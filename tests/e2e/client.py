@@ -632,7 +632,7 @@ async def lock(run):
     path.write_text(json.dumps(edited))
     done = bouncer(run, *command[1:])
     run.check("a lock that was edited by hand does not load", done.returncode not in (0, None), done)
-    run.check("and the message says so", "edited" in done.stderr and "Pin" in done.stderr, done.stderr)
+    run.check("and the message says so", "edited" in done.stderr and "pin --force" in done.stderr, done.stderr)
 
     # A lock in order, but of another description of the tool: digest and all.
     other = run.own("shifting_server.py", "--description", "Look up.")

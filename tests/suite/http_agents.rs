@@ -278,7 +278,7 @@ fn what_is_not_one_message_goes_nowhere() {
         .iter()
         .filter(|line| line["outcome"] == "forwarded")
         .count();
-    assert_eq!(forwarded, 2);
+    assert_eq!(forwarded, 3);
 }
 
 #[test]

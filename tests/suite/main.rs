@@ -43,6 +43,7 @@ mod operations;
 mod page;
 mod policy_tests;
 mod reload;
+mod report;
 mod requests;
 mod rude;
 mod schema;

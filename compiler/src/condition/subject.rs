@@ -103,6 +103,11 @@ impl Builder {
                                 .help("write `[*]` for each element of a list; a path already covers every leaf below it"),
                         );
                     }
+                    Some("$") => {
+                        return self.fail(Error::new("`.$` is not a step of a path", here).help(
+                            "paths begin at the arguments already: leave it out, or write `args[\"$\"]` for an argument of that name",
+                        ));
+                    }
                     Some("count") if n + 1 == last => {
                         if path.is_empty() {
                             return self.fail(
@@ -156,6 +161,16 @@ impl Builder {
         }
         let error = Error::new(format!("unknown name `{name}`"), span(root));
         let rest: String = steps.map(|step| step.as_str().to_owned()).collect();
+        if matches!(name, "true" | "false") {
+            let help = match name {
+                "true" => "a rule without `when:` holds for every call: leave it out",
+                _ => "a rule that never holds decides nothing: leave it out",
+            };
+            return self.fail(error.help(help));
+        }
+        if name == "$" {
+            return self.fail(error.help(format!("did you mean `args{rest}`?")));
+        }
         if name == "this" {
             return self.fail(error.help("`this` stands only in `calls(this)`"));
         }

@@ -36,7 +36,7 @@ impl Builder {
                     .unwrap_or_default();
                 let instead = match (word.as_str(), Part::meant(&word)) {
                     ("match" | "like", _) => "`matches /regex/`".to_owned(),
-                    ("includes" | "has", _) => "`contains \"text\"`".to_owned(),
+                    ("includes" | "has" | "contain", _) => "`contains \"text\"`".to_owned(),
                     (_, Some(part)) => format!("`{} \"text\"`", part.name()),
                     // `equals` and `eq`.
                     (_, None) => "`==`".to_owned(),

@@ -155,6 +155,8 @@ codes! {
     URL = "B0602";
     /// A server's name that clients do not take in the names of its tools.
     SERVER_NAME = "B0603" warning;
+    /// A command that is several words.
+    SERVER_COMMAND = "B0604" warning;
 
     /// A rule or pattern that cannot be compiled.
     CANNOT_BUILD = "B0701";

@@ -522,6 +522,16 @@ pub(super) const PAGES: &[Page] = &[
         ],
     ),
     page(
+        Code::SERVER_COMMAND,
+        "a command that is several words",
+        [
+            "`command` of a server has a space and there are no `args`: it looks like a line for a shell.",
+            "No shell reads it. A program with exactly that name is looked for, and there most likely is none.",
+            "servers:\n  files: {command: \"npx -y some-server\"}\n",
+            "Write `command: npx` and `args: [\"-y\", \"some-server\"]`.",
+        ],
+    ),
+    page(
         Code::CANNOT_BUILD,
         "a rule or pattern cannot be compiled",
         [

@@ -117,6 +117,14 @@ pub(crate) fn read(
     node: &Node,
 ) -> Option<Entry> {
     let what = format!("the contract of {}", quote(name));
+    if CONTRACT_KEYS.contains(&name) && !matches!(node.value, Value::Map(_)) {
+        let help = format!(
+            "{} is a key of a contract: indent it below the tool's name",
+            quote(name)
+        );
+        cx.wrong(node, &what, "a mapping", &help);
+        return None;
+    }
     cx.clean_name(name, span, "the tool name")?;
     if name.contains('*') {
         let message = format!("the contract's key {} is not a tool's name", quote(name));

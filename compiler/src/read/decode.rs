@@ -420,6 +420,9 @@ impl Cx<'_> {
         let message = format!("unknown key {} in {what}", quote(name));
         let mut diagnostic = Diagnostic::new(Code::UNKNOWN_KEY, span, message);
         let top = (level == Level::Top).then(|| self.assumed());
+        if let Some(help) = elsewhere(name, level) {
+            return self.report(diagnostic.help(help));
+        }
         diagnostic = match (nearest(name, &free), top) {
             (Some(meant), top) => {
                 diagnostic.help = top;
@@ -561,4 +564,23 @@ fn joined(list: &[&str], last: &str) -> String {
         out.push_str(&quote(word));
     }
     out
+}
+
+/// Where a key belongs that is known, but not there where it stands.
+fn elsewhere(name: &str, level: Level) -> Option<&'static str> {
+    if level != Level::Top {
+        return None;
+    }
+    match name {
+        "mcpServers" | "mcp_servers" | "mcp" => Some(
+            "so clients name their servers, and `bouncer init` puts bouncer before these; a policy of a gateway has `servers`",
+        ),
+        "tool" | "action" | "match" | "when" | "reason" => {
+            Some("this is a key of a rule: indent it below the `- ` of the rule that it belongs to")
+        }
+        "command" | "args" | "env" | "cwd" | "url" | "headers" => {
+            Some("this is a key of a server: indent it below the server's name")
+        }
+        _ => None,
+    }
 }

@@ -9,7 +9,7 @@ use super::dialect::{
 use super::globs::{ACTIONS, glob};
 use super::lists::Lists;
 use super::matching;
-use super::node::{Node, Value};
+use super::node::{Meaning, Node, Value};
 use super::patterns;
 use super::requests::{self, Kind};
 use super::servers;
@@ -193,6 +193,20 @@ fn tools(cx: &mut Cx<'_>, node: &Node) -> Option<Vec<ToolGlob>> {
 
 /// A `when:` condition.
 fn when(cx: &mut Cx<'_>, lists: &Lists, node: &Node) -> Option<Cond> {
+    if let Value::Scalar(scalar) = &node.value
+        && let Meaning::Bool(always) = scalar.meaning()
+    {
+        let message = format!(
+            "`when` must be a condition, but this is {}",
+            node.describe()
+        );
+        let help = match always {
+            true => "a rule without `when` holds for every call: leave it out",
+            false => "a rule that never holds decides nothing: leave it out",
+        };
+        cx.report(Diagnostic::new(Code::WRONG_TYPE, node.span, message).help(help));
+        return None;
+    }
     let text = cx.some_text(node, "`when`")?;
     let parse = condition::parse;
     parsed(cx, lists, node.span, text, Code::CONDITION, parse)

@@ -2,7 +2,7 @@
 
 use super::decode::Cx;
 use super::dialect::SERVER_KEYS;
-use super::node::Node;
+use super::node::{Node, Value};
 use crate::diagnostic::{Code, Diagnostic, Span, quote};
 use crate::policy::{Server, Transport};
 
@@ -47,14 +47,43 @@ fn check_name(cx: &mut Cx<'_>, name: &str, span: Span) {
     );
 }
 
+/// A command is one program: what a shell would take apart is not.
+fn check_command(cx: &mut Cx<'_>, node: &Node, program: &str, what: &str) {
+    let mut words = program.split_whitespace();
+    let Some(first) = words.next() else { return };
+    let rest: Vec<&str> = words.collect();
+    // A path may have spaces.
+    if rest.is_empty() || first.contains(['/', '\\']) {
+        return;
+    }
+    let args: Vec<String> = rest.iter().map(|word| format!("{word:?}")).collect();
+    let message = format!("`command` of {what} is several words, and is looked for as one program");
+    let help = format!(
+        "split it into the program and its arguments: `command: {first}` and `args: [{}]`",
+        args.join(", ")
+    );
+    cx.report(Diagnostic::new(Code::SERVER_COMMAND, node.span, message).help(help));
+}
+
 fn transport(cx: &mut Cx<'_>, name: &str, span: Span, node: &Node) -> Option<Transport> {
     let what = format!("the server {}", quote(name));
+    if SERVER_KEYS.contains(&name) && !matches!(node.value, Value::Map(_)) {
+        let help = format!(
+            "{} is a key of a server: indent it below the server's name",
+            quote(name)
+        );
+        cx.wrong(node, &what, "a mapping", &help);
+        return None;
+    }
     let fields = cx.fields(node, &what, SERVER_KEYS)?;
     let kinds = (fields.find("command"), fields.find("url"));
     match kinds {
         (Some((_, node)), None) => {
             stray(cx, &fields, &what, "command", &["headers"]);
             let program = cx.some_text(node, &format!("`command` of {what}"));
+            if let Some(program) = program.filter(|_| fields.get("args").is_none()) {
+                check_command(cx, node, program, &what);
+            }
             let args = fields
                 .get("args")
                 .map(|node| texts(cx, node, &format!("`args` of {what}")));

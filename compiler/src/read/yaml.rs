@@ -344,14 +344,44 @@ impl<'a> Builder<'a, '_> {
             .get(line_start..)
             .and_then(|rest| rest.lines().next())
             .is_some_and(|line| line.trim_start_matches(' ').starts_with('\t'));
+        let message = format!("this is not valid YAML: {}", escape(info));
+        let error = Diagnostic::new(Code::SYNTAX, span, message);
+        if let Some((sign, text)) = self.bare_sign(start).filter(|_| !tab) {
+            let quoted = self.span(start, start + text.len());
+            let help = format!("a text that begins with {sign:?} has to be quoted");
+            let error = error.help(help).suggest(quoted, format!("\"{text}\""));
+            return self.sink.push(error);
+        }
         let help = if tab {
             "YAML does not allow tabs for indentation: use spaces"
+        } else if ["expected key", "expected '-' indicator"]
+            .iter()
+            .any(|missed| info.contains(missed))
+        {
+            "indent this line as far as the lines that it belongs beside; else look for an open bracket or quote at or above this place"
         } else {
             "look for an open bracket or quote, a missing space after `:`, or uneven indentation at or above this place"
         };
-        let message = format!("this is not valid YAML: {}", escape(info));
-        self.sink
-            .push(Diagnostic::new(Code::SYNTAX, span, message).help(help));
+        self.sink.push(error.help(help));
+    }
+
+    /// The plain text that begins at `start` with a sign that means something else to YAML, as
+    /// `*` in a pattern does.
+    fn bare_sign(&self, start: usize) -> Option<(char, &'a str)> {
+        let rest = self.text.get(start..)?;
+        let sign = rest.chars().next()?;
+        if !"*&@%`".contains(sign) {
+            return None;
+        }
+        let line = rest.lines().next()?;
+        let line = line.split(" #").next()?;
+        // In a list or a mapping within brackets it ends where the next entry begins.
+        let before = self.text.get(..start)?;
+        let before = before.rsplit('\n').next()?;
+        let inside = before.matches(['[', '{']).count() > before.matches([']', '}']).count();
+        let end = line.find([',', ']', '}']).filter(|_| inside);
+        let text = line.get(..end.unwrap_or(line.len()))?.trim_end();
+        (!text.contains(['"', '\\'])).then_some((sign, text))
     }
 }
 

@@ -139,6 +139,28 @@ fn stats(log: &Path, filter: &Filter, json: bool) -> Outcome {
     Ok(0)
 }
 
+/// What a log holds, and whether it is as it was written.
+pub(crate) fn evidence(log: &Path) -> Result<serde_json::Value, Failure> {
+    let mut stats = stats::Stats::default();
+    let mut unreadable = 0_u64;
+    for file in lines::files(log)? {
+        lines::each(&file, &mut |text| {
+            match Line::parse(text) {
+                Some(line) => stats.add(&line),
+                None => unreadable += 1,
+            }
+            Ok(())
+        })?;
+    }
+    let chain =
+        bouncer_audit::verify(log, &[]).map_err(|error| Failure::file("verify", log, &error))?;
+    Ok(serde_json::json!({
+        "counts": stats.value(),
+        "unreadable": unreadable,
+        "chain": chain,
+    }))
+}
+
 fn warn_unreadable(count: u64) {
     if count > 0 {
         // If standard error is gone there is nobody left to tell.

@@ -115,7 +115,7 @@ fn looks_like_tests(path: &Path) -> bool {
 }
 
 /// The tests beside a policy.
-fn tests_of(policy: &Path) -> Vec<PathBuf> {
+pub fn tests_of(policy: &Path) -> Vec<PathBuf> {
     ["test.yaml", "test.yml", "test.jsonl"]
         .iter()
         .map(|ending| policy.with_extension(ending))

@@ -14,6 +14,9 @@ macro_rules! mistakes {
         fn $name() {
             insta::assert_snapshot!(stringify!($name), rendered(&[("policy.yaml", $text)]));
         })*
+
+        /// All of them.
+        const MISTAKES: &[(&str, &str)] = &[$((stringify!($name), $text)),*];
     };
 }
 
@@ -67,6 +70,62 @@ mistakes! {
     a_condition_in_quotes: "version: 1\nrules:\n  - tool: '*'\n    when: \"args.a == \\\"é\\\" and args.b >> 2\"\n    action: deny\n";
     a_condition_in_a_block: "version: 1\nrules:\n  - tool: '*'\n    when: |\n      args.a > 1\n      and args.b in @nowhere\n    action: deny\n";
     a_misspelt_test: "rules: [{tool: a, match: {q: {regexp: x}}, action: deny}]\n";
+    a_star_without_quotes: "version: 1\nrules:\n  - {tool: *, action: deny}\n";
+    a_star_before_a_name: "version: 1\nrules:\n  - tool: *__send  # all\n    action: deny\n";
+    a_star_in_a_list: "version: 1\nrules:\n  - {tool: [*, b], action: deny}\n";
+    a_list_name_without_quotes: "version: 1\nlists: {ours: [a@b.c]}\ntools: {send_email: {extends: pack, trusted_destinations: [@ours]}}\n";
+    a_condition_that_is_true: "version: 1\nrules: [{tool: a, when: true, action: deny}]\n";
+    a_condition_that_says_true: "version: 1\nrules: [{tool: a, when: 'true', action: deny}]\n";
+    words_in_upper_case: "version: 1\nrules: [{tool: a, when: 'args.x == 1 AND args.y == 2 OR args.z == 3', action: deny}]\n";
+    a_verb_without_its_ending: "version: 1\nrules: [{tool: a, when: 'args.x contain \"b\"', action: deny}]\n";
+    a_path_of_another_language: "version: 1\nrules: [{tool: a, when: 'args.$.to == 1', action: deny}]\n";
+    a_key_indented_too_little: "version: 1\nrules:\n  - tool: a\n    action: deny\n   when: args.a == 1\n";
+    a_rules_key_at_the_top: "version: 1\nrules:\n  - tool: send\naction: deny\n";
+    a_servers_key_beside_it: "version: 1\nservers:\n  a:\n  command: npx\n";
+    a_contracts_key_beside_it: "version: 1\ntools:\n  send_email:\n  exfiltrating: true\n";
+    a_command_line: "version: 1\nservers: {a: {command: \"npx -y some server\"}}\n";
+    a_clients_servers: "version: 1\nmcpServers: {a: {command: npx}}\n";
+    a_server_with_a_long_name: "version: 1\nservers: {a server: {command: x}, a-name-that-is-much-too-long-for-it: {command: y}}\n";
+}
+
+/// Every fix that is offered is one: with it the mistake is gone, and no other has come.
+#[test]
+fn fixes_compile() {
+    let pages = all_codes().filter_map(|code| explain(code.name()));
+    let pages = pages.filter(|page| !page.example.contains("# file:"));
+    let examples = pages.map(|page| (page.code.name(), page.example));
+    let mut tried = 0;
+    for (name, text) in MISTAKES.iter().copied().chain(examples) {
+        let before = diagnostics(&[("policy.yaml", text)]);
+        for found in before.list() {
+            let Some(fix) = &found.suggestion else {
+                continue;
+            };
+            let (start, end) = (fix.span.start as usize, fix.span.end as usize);
+            let fixed = format!("{}{}{}", &text[..start], fix.replacement, &text[end..]);
+            let after = diagnostics(&[("policy.yaml", &fixed)]);
+            let same = |other: &&Diagnostic| {
+                (other.code, &other.message) == (found.code, &found.message)
+                    && other.span().start == found.span().start
+            };
+            let rendered = || format!("{name}: {fixed}\n{}", human(&after, false));
+            assert!(
+                !after.list().iter().any(|other| same(&other)),
+                "{}",
+                rendered()
+            );
+            // What could not be read may hold other mistakes.
+            let errors = |of: &Diagnostics| {
+                let all = of.list().iter();
+                all.filter(|one| one.severity == Severity::Error).count()
+            };
+            if found.severity == Severity::Error && found.code != Code::SYNTAX {
+                assert!(errors(&after) < errors(&before), "{}", rendered());
+            }
+            tried += 1;
+        }
+    }
+    assert!(tried > 15, "{tried}");
 }
 
 #[test]
