@@ -1,5 +1,6 @@
 //! `bouncer doctor`: what is guarded, what is not, and what an agent could still do.
 
+use super::audit::lines::{self, Line};
 use crate::cli::{DoctorArgs, Layers, PolicySource};
 use crate::output::{ERROR, Failure, Outcome};
 use crate::source;
@@ -11,6 +12,7 @@ use bouncer_setup::clients::{Client, Places};
 use bouncer_setup::doctor::{self, Decides, Level, OwnFile, Policies, Report};
 use bouncer_store::approvals::{Lifetimes, Store};
 use bouncer_system::halt;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -38,6 +40,7 @@ pub fn run(args: &DoctorArgs) -> Outcome {
         doctor::hooks(&mut report, &places);
     }
     halted(&mut report);
+    updates(&mut report);
     doctor::own_files(&mut report, audit(), approvals());
     doctor::limits(&mut report);
     print(&report)?;
@@ -69,6 +72,59 @@ fn halted(report: &mut Report) {
             ),
         ),
     }
+}
+
+/// Lines at the end of the log that are looked at for tools that changed.
+const RECENT: usize = 5000;
+
+/// Whether calls were denied lately because their tools are not as they were accepted.
+fn updates(report: &mut Report) {
+    let Some(path) = Audit::default_path().filter(|path| path.exists()) else {
+        return;
+    };
+    let mut recent: VecDeque<(bool, String)> = VecDeque::new();
+    let read = lines::each(&path, &mut |text| {
+        let Some(line) = Line::parse(text) else {
+            return Ok(());
+        };
+        let Some(tool) = line.tool else { return Ok(()) };
+        let named = line
+            .server
+            .map_or_else(|| tool.clone(), |server| format!("{server}__{tool}"));
+        let pinning = line.contract.as_deref() == Some("pinning");
+        recent.push_back((pinning && line.verdict.as_deref() == Some("deny"), named));
+        if recent.len() > RECENT {
+            recent.pop_front();
+        }
+        Ok(())
+    });
+    // That the log cannot be read is said elsewhere.
+    if read.is_err() {
+        return;
+    }
+    let mut changed = BTreeSet::new();
+    for (denied, tool) in recent {
+        match denied {
+            true => changed.insert(tool),
+            false => changed.remove(&tool),
+        };
+    }
+    if changed.is_empty() {
+        return;
+    }
+    let names: Vec<String> = changed
+        .iter()
+        .take(20)
+        .map(|tool| Quoted(tool).to_string())
+        .collect();
+    report.add(Level::Heading, "tools that are not as they were accepted");
+    report.add(
+        Level::Look,
+        format!(
+            "calls of {} were denied for that: `bouncer pin --diff`, with the server's command, shows what changed, and `bouncer pin --accept` accepts it",
+            names.join(", ")
+        ),
+    );
 }
 
 fn print(report: &Report) -> std::io::Result<()> {

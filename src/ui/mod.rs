@@ -10,6 +10,7 @@ mod files;
 mod link;
 mod log;
 mod policy;
+mod stop;
 #[cfg(test)]
 mod tests;
 
@@ -85,6 +86,7 @@ impl GatewayPage {
                 "plan": plan.map(|plan| plan.short_digest()),
                 "failure": self.status.failure(),
                 "observes": self.observes,
+                "halted": stop::said(),
                 "log": self.log.name(),
                 "approvals": self.approvals.name(),
             }),
@@ -128,6 +130,7 @@ impl PageContent for GatewayPage {
     fn post(&self, path: &str, body: &[u8]) -> PageResponse {
         match path {
             "/api/approvals" => self.approvals.decide(body),
+            "/api/halt" => stop::decide(body),
             _ => nothing(),
         }
     }

@@ -437,7 +437,21 @@ fn a_stop_counts_at_once_and_everywhere() {
     own(&["resume"]);
     each(&mut clients, "done");
     own(&["halt", "--server", "other"]);
+    // A name that nobody knows is most likely mistyped.
+    let mut command = bouncer();
+    command.env("HOME", &place.dir);
+    let told = command
+        .args(["halt", "--server", "other"])
+        .output()
+        .unwrap();
+    let told = String::from_utf8(told.stderr).unwrap();
+    assert!(
+        told.contains(r#"knows no server "other"; it knows "s""#),
+        "{told}"
+    );
     each(&mut clients, "done");
+    let said = own(&["resume", "--server", "nobody"]);
+    assert!(said.contains("was not halted"), "{said}");
     own(&["halt", "--server", "s", "--reason", "spam"]);
     each(&mut clients, "halted by the user: spam");
     std::fs::write(place.dir.join(".bouncer/halted"), "{").unwrap();

@@ -561,3 +561,34 @@ fn servers_policy_and_log_are_as_the_gateway_has_them() {
         (&json!(false), &Value::Null)
     );
 }
+
+#[test]
+fn a_button_stops_everything_and_lets_it_go_on() {
+    let mut rig = Rig::new("");
+    let inbox = |rig: &mut Rig| rig.agent.call("mail__read_inbox", json!({}));
+    assert!(!inbox(&mut rig).1);
+    let halted = |rig: &Rig| rig.ask("GET", "/api/about", &[], "").body["halted"].clone();
+    assert_eq!(halted(&rig), Value::Null);
+    for wrong in ["", "{}", r#"{"halt":1}"#, r#"{"halt":true,"x":1}"#] {
+        assert_eq!(
+            rig.ask("POST", "/api/halt", &[], wrong).status,
+            400,
+            "{wrong}"
+        );
+    }
+    assert!(!inbox(&mut rig).1);
+    assert_eq!(
+        rig.ask("POST", "/api/halt", &[], r#"{"halt":true}"#).status,
+        200
+    );
+    let (text, failed) = inbox(&mut rig);
+    assert!(failed && text.contains("stopped on the page"), "{text}");
+    assert_eq!(halted(&rig), "stopped on the page");
+    assert_eq!(
+        rig.ask("POST", "/api/halt", &[], r#"{"halt":false}"#)
+            .status,
+        200
+    );
+    assert!(!inbox(&mut rig).1);
+    assert_eq!(halted(&rig), Value::Null);
+}

@@ -119,6 +119,30 @@ pub fn read(path: &Path) -> io::Result<Stops> {
     }
 }
 
+/// Changes who is stopped, one process after the other: two that stop something at once both
+/// count. `change` is given what the file says, or why it cannot be read.
+///
+/// # Errors
+/// What `change` refuses with, or if the file cannot be locked or written; then it is as it was.
+pub fn change<E: From<io::Error>>(
+    path: &Path,
+    change: impl FnOnce(io::Result<Stops>) -> Result<Stops, E>,
+) -> Result<Stops, E> {
+    if let Some(directory) = path.parent() {
+        private::private_directory(directory)?;
+    }
+    // A file of its own: the other is replaced.
+    let turn = std::fs::OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path.with_extension("lock"))?;
+    turn.lock()?;
+    let stops = change(read(path))?;
+    write(path, &stops)?;
+    Ok(stops)
+}
+
 /// Writes who is stopped. Nobody: the file goes.
 ///
 /// # Errors
@@ -171,6 +195,32 @@ mod tests {
             all: Some(reason.to_owned()),
             servers: BTreeMap::new(),
         }
+    }
+
+    #[test]
+    fn stops_at_once_all_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("halted");
+        std::thread::scope(|scope| {
+            for number in 0..16 {
+                let path = &path;
+                scope.spawn(move || {
+                    for part in 0..4 {
+                        change::<io::Error>(path, |stops| {
+                            let mut stops = stops?;
+                            stops
+                                .servers
+                                .insert(format!("{number}-{part}"), String::new());
+                            Ok(stops)
+                        })
+                        .unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(read(&path).unwrap().servers.len(), 64);
+        let refused = change::<io::Error>(&path, |_| Err(io::Error::other("no")));
+        assert!(refused.is_err() && read(&path).unwrap().servers.len() == 64);
     }
 
     #[test]

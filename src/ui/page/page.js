@@ -1,6 +1,6 @@
 // The frame of the page: which view is shown, keys, and what is asked of the gateway again and again.
 
-import { get, takeToken, Trouble } from "/api.js";
+import { get, post, takeToken, Trouble } from "/api.js";
 import * as approvals from "/approvals.js";
 import * as log from "/log.js";
 import * as policy from "/policy.js";
@@ -80,6 +80,25 @@ async function poll() {
   setTimeout(poll, document.hidden ? 3 * SOON : pause);
 }
 
+// The stop that `bouncer halt` makes, too. It is ended only by whoever is asked once more.
+async function halt() {
+  const halted = by("halt").getAttribute("aria-pressed") === "true";
+  if (halted && !confirm("Let calls be judged again?")) return;
+  try {
+    const value = await post("/api/halt", { halt: !halted });
+    stopped(value.halted);
+    say(halted ? "Calls are judged again" : "Every call is denied");
+  } catch (error) {
+    trouble(error instanceof Trouble ? error : new Trouble(-1, String(error)));
+  }
+}
+
+function stopped(reason) {
+  const halted = reason !== null && reason !== undefined;
+  by("halt").setAttribute("aria-pressed", String(halted));
+  by("halt").textContent = halted ? "Resume" : "Stop everything";
+}
+
 async function about() {
   try {
     const value = await get("/api/about");
@@ -88,6 +107,8 @@ async function about() {
     const box = by("observes");
     const texts = [];
     if (value.observes) texts.push("Nothing is blocked: this gateway only observes its policy. Calls that it asks about or denies go through.");
+    stopped(value.halted);
+    if (value.halted) texts.push(`Calls are denied, until somebody resumes: ${value.halted}`);
     if (value.failure) texts.push(`The policy on disk is not the one in force: ${value.failure}`);
     if (box.textContent !== texts.join(" ")) box.replaceChildren(show(texts.join(" ")));
     box.hidden = texts.length === 0;
@@ -111,6 +132,7 @@ function keys(event) {
 }
 
 takeToken();
+by("halt").addEventListener("click", halt);
 by("keys").addEventListener("click", () => by("help").showModal());
 addEventListener("hashchange", () => {
   if (location.hash.startsWith("#token=")) {

@@ -4,7 +4,7 @@ import { get } from "/api.js";
 import { el, short, show } from "/text.js";
 
 const OFTEN = 3000;
-const PINS = { pinned: "as accepted", changed: "changed: denied until it is accepted", new: "new: denied until it is accepted" };
+const PINS = { pinned: "as accepted", changed: "changed: denied until `bouncer pin --accept` takes it in", new: "new: denied until `bouncer pin --accept` takes it in" };
 
 export function mount(main) {
   let last = null;

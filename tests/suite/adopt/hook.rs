@@ -46,6 +46,22 @@ fn decision(place: &Place, tool: &str, input: &Value) -> String {
     decision.as_str().unwrap_or("none").to_owned()
 }
 
+/// A stop denies what a hook is asked about, until it ends.
+#[test]
+fn a_stop_holds_for_hooks() {
+    let place = Place::new("adopt-hook-halt");
+    let bash = || decision(&place, "Bash", &json!({"command": "git status"}));
+    let own = |args: &[&str]| assert!(place.bouncer(args).status().unwrap().success());
+    assert_eq!(bash(), "none");
+    own(&["halt", "--reason", "a fire drill"]);
+    assert_eq!(bash(), "deny");
+    let message = before(&place, "Bash", &json!({"command": "git status"}));
+    let (_, said, _) = hook(&place, "claude-code", &message);
+    assert!(said.to_string().contains("a fire drill"), "{said}");
+    own(&["resume"]);
+    assert_eq!(bash(), "none");
+}
+
 #[test]
 fn a_scripted_session_of_an_agent_with_a_shell() {
     let place = Place::new("adopt-hook");

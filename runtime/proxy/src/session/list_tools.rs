@@ -11,7 +11,7 @@ use crate::upstream::tools::{
     MAX_CURSOR, MAX_PAGES, MAX_TOOLS, read_tools, without_contradictions,
 };
 use bouncer_engine::tools::ToolDefinition;
-use bouncer_system::log::note;
+use bouncer_system::log::{note, quoted};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -58,12 +58,36 @@ impl<J: Judge + 'static> Mediator<J> {
             return;
         }
         let mut judge = self.judge.borrow_mut();
+        let names: Vec<String> = found.tools.iter().map(|tool| tool.name.clone()).collect();
         if self.listing.pinned.replace(true) {
             judge.observe(&found.tools);
         } else {
             judge.pin(&without_contradictions(found.tools));
             judge.observe(&self.listing.shown.take());
         }
+        drop(judge);
+        self.tell_changes(&names);
+    }
+
+    /// Tells people of tools that are not as they were accepted: an agent is only told when it
+    /// calls one.
+    fn tell_changes(&self, names: &[String]) {
+        let mut all = names.iter().map(String::as_str);
+        let surveyed = self.judge.borrow().survey(&mut all);
+        let mut told = self.listing.told.borrow_mut();
+        let changed = surveyed.into_iter().filter(|tool| tool.pin == "changed");
+        let changed: Vec<String> = changed
+            .filter(|tool| told.len() < MAX_TOOLS && told.insert(tool.name.clone()))
+            .map(|tool| quoted(&tool.name, 200))
+            .collect();
+        if changed.is_empty() {
+            return;
+        }
+        note(format_args!(
+            "server {} has changed {}: calls are denied; `bouncer pin --diff`, with its command, shows what changed, and `bouncer pin --accept` accepts it",
+            quoted(self.server_name(), 200),
+            changed.join(", ")
+        ));
     }
 
     /// Notes the tools that a `tools/list` answer shows to the client.
@@ -71,6 +95,8 @@ impl<J: Judge + 'static> Mediator<J> {
         let tools = read_tools(result);
         if self.listing.pinned.get() {
             self.judge.borrow_mut().observe(&tools);
+            let names: Vec<String> = tools.into_iter().map(|tool| tool.name).collect();
+            self.tell_changes(&names);
             return;
         }
         let mut shown = self.listing.shown.borrow_mut();

@@ -2,6 +2,7 @@
 
 use bouncer_engine::tools::ToolDefinition;
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use tokio::sync::watch;
 
 /// How far the listing is.
@@ -13,6 +14,8 @@ pub(crate) struct ToolListing {
     pub pinned: Cell<bool>,
     /// What the client was shown before the tools were pinned.
     pub shown: RefCell<Vec<ToolDefinition>>,
+    /// The tools of which people were told that they are not as accepted.
+    pub told: RefCell<HashSet<String>>,
     /// Counts listings that came to an end.
     pub ended: watch::Sender<u64>,
 }
