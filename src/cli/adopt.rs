@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Without --config, the files of Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed and \
-Codex are looked for in their usual places, those of the current directory included. Each change is shown first. \
+    after_help = "Without --config, the files of Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed, \
+Codex, Gemini CLI and opencode are looked for in their usual places, those of the current directory included. Each change is shown first. \
 A copy of the file stays beside it, and `bouncer uninstall` puts it back.\n\n\
 Exit status: 0 done or nothing to do, 1 error, or nothing was written because nobody was there to agree; 2 usage."
 )]

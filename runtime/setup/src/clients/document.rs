@@ -172,6 +172,12 @@ fn sections(root: &Value) -> Vec<Vec<String>> {
             out.push(owned(keys));
         }
     }
+    // opencode has its servers right below `mcp`, each with a `type`.
+    let typed = |server: &Value| matches!(server.get("type"), Some(Value::String(_)));
+    let below = root.get("mcp").and_then(Value::as_object);
+    if below.is_some_and(|servers| !servers.is_empty() && servers.values().all(typed)) {
+        out.push(owned(&["mcp"]));
+    }
     // Claude Code keeps what a user added to one project in the user's file.
     let projects = root.get("projects").and_then(Value::as_object);
     for (project, settings) in projects.into_iter().flatten() {

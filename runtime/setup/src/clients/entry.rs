@@ -27,7 +27,9 @@ impl Launch {
     pub fn has_placeholders(&self) -> bool {
         let values = self.env.iter().map(|(_, value)| value);
         let mut texts = self.args.iter().chain(values).chain(&self.cwd);
-        self.program.contains("${") || texts.any(|text| text.contains("${"))
+        let open =
+            |text: &str| text.contains("${") || text.contains("{env:") || text.contains("{file:");
+        open(&self.program) || texts.any(|text| open(text))
     }
 }
 
@@ -78,6 +80,8 @@ pub struct Entry {
     pub kind: Kind,
     /// The program and its arguments stand in an object of their own under `command`.
     pub nested: bool,
+    /// The program and its arguments are one list, as opencode has them.
+    pub listed: bool,
 }
 
 impl Entry {
@@ -111,14 +115,28 @@ impl Entry {
     #[must_use]
     pub fn read(section: Vec<String>, name: String, value: &Value) -> Self {
         let nested = value.get("command").is_some_and(Value::is_object);
-        let kind = kind(value).unwrap_or_else(Kind::Other);
+        let mut kind = kind(value).unwrap_or_else(Kind::Other);
+        let listed = value.get("command").is_some_and(Value::is_array);
+        if let Kind::Remote(remote) = &mut kind
+            && is_listed(&section)
+        {
+            remote.unreachable = Some(
+                "entries of this client that have a URL are not changed: write the server into the policy of a `bouncer gateway`",
+            );
+        }
         Self {
             section,
             name,
             kind,
             nested,
+            listed,
         }
     }
+}
+
+/// Whether entries stand where opencode keeps them.
+pub fn is_listed(section: &[String]) -> bool {
+    section == ["mcp"]
 }
 
 fn kind(value: &Value) -> Result<Kind, ConfigError> {
@@ -189,6 +207,9 @@ fn starts_like_init(args: &[String]) -> bool {
 }
 
 fn launch(entry: &Map<String, Value>) -> Result<Launch, ConfigError> {
+    if let Some(Value::Array(parts)) = entry.get("command") {
+        return listed(entry, parts);
+    }
     let (holder, program, place) = match entry.get("command") {
         Some(Value::Object(command)) => (command, "path", "command."),
         _ => (entry, "command", ""),
@@ -226,5 +247,31 @@ fn launch(entry: &Map<String, Value>) -> Result<Launch, ConfigError> {
         args,
         env,
         cwd: text(entry, "cwd", "")?,
+    })
+}
+
+/// As opencode has it: `command` is a list, and the variables are called `environment`.
+fn listed(entry: &Map<String, Value>, parts: &[Value]) -> Result<Launch, ConfigError> {
+    let wrong = || ConfigError::Wrong("command".to_owned(), "a list of strings");
+    let texts = parts.iter().map(|part| part.as_str().map(str::to_owned));
+    let texts: Vec<String> = texts.collect::<Option<_>>().ok_or_else(wrong)?;
+    let (program, args) = texts.split_first().ok_or_else(wrong)?;
+    let not_texts = || ConfigError::Wrong("environment".to_owned(), "an object of strings");
+    let env = match entry.get("environment") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Object(members)) => {
+            let pairs = members.iter().map(|(name, value)| {
+                let value = value.as_str().ok_or_else(not_texts)?;
+                Ok((name.clone(), value.to_owned()))
+            });
+            pairs.collect::<Result<_, ConfigError>>()?
+        }
+        Some(_) => return Err(not_texts()),
+    };
+    Ok(Launch {
+        program: program.clone(),
+        args: args.to_vec(),
+        env,
+        cwd: None,
     })
 }

@@ -1,6 +1,6 @@
 //! JSON with comments, changed in place.
 
-use super::entry::{Entry, SENTINEL};
+use super::entry::{Entry, SENTINEL, is_listed};
 use super::error::ConfigError;
 use super::remote;
 use jsonc_parser::ParseOptions;
@@ -91,6 +91,18 @@ impl Json {
     ) -> Result<(), ConfigError> {
         let mut holder = self.object(entry)?;
         let mut key = "command";
+        if entry.listed {
+            let command =
+                member(&holder, key).ok_or_else(|| ConfigError::Missing(key.to_owned()))?;
+            let before = command.to_serde_value();
+            let parts = before.as_ref().and_then(|list| list.as_array());
+            let parts = parts.into_iter().flatten().filter_map(Value::as_str);
+            let left = parts.skip(1 + old).map(str::to_owned);
+            let mut all = vec![program.to_owned()];
+            all.extend(new.iter().cloned().chain(left));
+            command.set_value(list(&all));
+            return Ok(());
+        }
         if entry.nested {
             holder = member(&holder, "command")
                 .and_then(|command| command.object_value())
@@ -263,10 +275,20 @@ impl Json {
         program: &str,
         args: &[String],
     ) -> Result<(), ConfigError> {
-        let entry = vec![
-            ("command".to_owned(), program.into()),
-            ("args".to_owned(), list(args)),
-        ];
+        let entry = if is_listed(section) {
+            let mut command = vec![program.to_owned()];
+            command.extend(args.iter().cloned());
+            vec![
+                ("type".to_owned(), "local".into()),
+                ("command".to_owned(), list(&command)),
+                ("enabled".to_owned(), CstInputValue::Bool(true)),
+            ]
+        } else {
+            vec![
+                ("command".to_owned(), program.into()),
+                ("args".to_owned(), list(args)),
+            ]
+        };
         self.section(section)?
             .append(name, CstInputValue::Object(entry));
         Ok(())

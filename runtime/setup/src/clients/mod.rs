@@ -36,11 +36,15 @@ pub enum Client {
     Zed,
     /// Codex
     Codex,
+    /// Gemini CLI
+    Gemini,
+    /// opencode
+    Opencode,
 }
 
 impl Client {
     /// Every client.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::ClaudeDesktop,
         Self::ClaudeCode,
         Self::Cursor,
@@ -48,6 +52,8 @@ impl Client {
         Self::Windsurf,
         Self::Zed,
         Self::Codex,
+        Self::Gemini,
+        Self::Opencode,
     ];
 
     /// The client's name, for people.
@@ -61,6 +67,8 @@ impl Client {
             Self::Windsurf => "Windsurf",
             Self::Zed => "Zed",
             Self::Codex => "Codex",
+            Self::Gemini => "Gemini CLI",
+            Self::Opencode => "opencode",
         }
     }
 
@@ -75,6 +83,8 @@ impl Client {
             Self::Windsurf => "windsurf",
             Self::Zed => "zed",
             Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::Opencode => "opencode",
         }
     }
 

@@ -79,6 +79,18 @@ impl Places {
                 self.here.join(".codex/config.toml"),
                 self.codex.join("config.toml"),
             ],
+            Client::Gemini => vec![
+                self.here.join(".gemini/settings.json"),
+                self.home.join(".gemini/settings.json"),
+            ],
+            Client::Opencode => {
+                // The same place on every system.
+                let own = self.home.join(".config/opencode");
+                let names = ["opencode.json", "opencode.jsonc"];
+                let all = [&self.here, &own].into_iter();
+                all.flat_map(|place| names.map(|name| place.join(name)))
+                    .collect()
+            }
         }
     }
 

@@ -444,3 +444,86 @@ fn what_cannot_be_fronted_is_known() {
         matches!(&entry.kind, Kind::Other(why) if why.to_string().contains("BOUNCER_UPSTREAM"))
     );
 }
+
+const OPENCODE: &str = r#"{
+  "$schema": "https://opencode.ai/config.json",
+  // ours
+  "mcp": {
+    "files": {"type": "local", "command": ["npx", "-y", "files"], "environment": {"A": "b"}, "enabled": true},
+    "held": {"type": "local", "command": ["x"], "environment": {"T": "{env:TOKEN}"}},
+    "far": {"type": "remote", "url": "https://x.example/mcp"}
+  }
+}
+"#;
+
+#[test]
+fn opencode_has_the_program_and_its_arguments_in_one_list() {
+    let (text, count) = wrapped("opencode.json", OPENCODE);
+    assert_eq!(count, 2, "{text}");
+    assert!(
+        text.contains("// ours") && text.contains("\"environment\": {\"A\": \"b\"}"),
+        "{text}"
+    );
+    let mut document = parse("opencode.json", &text);
+    let entries = document.entries();
+    let files = entries.iter().find(|entry| entry.name == "files").unwrap();
+    let Kind::Wrapped {
+        launch,
+        options: before,
+    } = &files.kind
+    else {
+        panic!("{files:?}");
+    };
+    assert_eq!(before, &options());
+    assert_eq!((launch.program.as_str(), launch.args.len()), ("npx", 2));
+    assert_eq!(launch.env, [("A".to_owned(), "b".to_owned())]);
+    let held = entries.iter().find(|entry| entry.name == "held").unwrap();
+    assert!(held.launch().unwrap().has_placeholders());
+    let far = entries.iter().find(|entry| entry.name == "far").unwrap();
+    assert!(far.remote().unwrap().unreachable.is_some());
+    for entry in entries.iter().filter(|entry| entry.launch().is_some()) {
+        document.unwrap_entry(entry).unwrap();
+    }
+    let value = |text: &str| match parse("opencode.json", text) {
+        Document::Json(json) => json.value(),
+        Document::Toml(_) => unreachable!(),
+    };
+    assert_eq!(value(&document.text()), value(OPENCODE));
+    // VS Code's `mcp.servers` is not one of opencode's servers.
+    let sections: Vec<_> = parse("s.json", r#"{"mcp": {"servers": {"a": {"command": "x"}}}}"#)
+        .entries()
+        .into_iter()
+        .map(|entry| entry.section.join("."))
+        .collect();
+    assert_eq!(sections, ["mcp.servers"]);
+    // A gateway is one of them.
+    let mut document = parse("opencode.json", OPENCODE);
+    document
+        .add(
+            &["mcp".to_owned()],
+            "bouncer",
+            "/opt/bouncer",
+            &["gateway".to_owned()],
+        )
+        .unwrap();
+    let entries = document.entries();
+    let own = entries
+        .iter()
+        .find(|entry| entry.name == "bouncer")
+        .unwrap();
+    assert!(matches!(&own.kind, Kind::Bouncer { subcommand, .. } if subcommand == "gateway"));
+}
+
+#[test]
+fn gemini_names_addresses_in_its_own_way() {
+    let text = r#"{"theme": "x", "mcpServers": {"a": {"command": "npx", "args": ["s"], "cwd": "/w", "trust": false},
+        "b": {"httpUrl": "https://x.example/mcp", "headers": {"X": "y"}}, "c": {"url": "https://x.example/sse"}}}"#;
+    let entries = parse("settings.json", text).entries();
+    assert!(matches!(&entries[0].kind, Kind::Plain(launch) if launch.cwd.as_deref() == Some("/w")));
+    for (entry, url) in entries[1..]
+        .iter()
+        .zip(["https://x.example/mcp", "https://x.example/sse"])
+    {
+        assert_eq!(entry.remote().unwrap().url, url);
+    }
+}
