@@ -4,7 +4,7 @@ use super::gateway::{Agent, Place};
 use serde_json::{Value, json};
 
 const POLICY: &str = "version: 1\npacks: []\nheuristics: false\nrules:\n  - {tool: mail__send_email, action: deny, reason: nobody writes}\n  - {tool: mail__delete_message, action: ask}\nassert: ['never allow tool \"mail__send_email\"']\n";
-const TESTS: &str = "- name: nobody writes\n  steps:\n    - {server: mail, tool: send_email, arguments: {}, expect: deny}\n";
+const TESTS: &str = "cases:\n  - name: nobody writes\n    steps:\n      - {type: call, server: mail, tool: send_email, arguments: {}, expect: deny}\n";
 
 /// A policy with a test, a lock, and a log of two calls.
 fn place() -> Place {
