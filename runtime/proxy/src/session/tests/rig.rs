@@ -359,6 +359,7 @@ pub(crate) fn call(id: &str, tool: &str, arguments: &str) -> String {
 pub(crate) fn quick() -> Settings {
     Settings {
         max_message: 256 * 1024,
+        longest_name: 50,
         ask_timeout: Duration::from_millis(150),
         listing_timeout: Duration::from_millis(100),
         grace: Duration::from_millis(100),

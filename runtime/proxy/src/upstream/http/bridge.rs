@@ -5,8 +5,7 @@
 
 use crate::upstream::http::fault::Fault;
 use crate::upstream::http::headers::{MirroredHeaders, head};
-use crate::upstream::http::renewal::Beginning;
-use crate::upstream::http::shape::{LineKind, Shape};
+use crate::upstream::http::shape::{Beginning, LineKind, Shape};
 use crate::upstream::http::{HttpClient, HttpServer};
 use crate::wire::line::{Line, LineReader};
 use crate::wire::outbox::Outbox;

@@ -2,9 +2,11 @@
 
 use crate::upstream::http::bridge::Bridge;
 use crate::upstream::http::fault::Fault;
-use crate::upstream::http::older::may_be_older;
 use crate::upstream::http::pieces::{Pieces, one_line};
-use crate::upstream::http::renewal::{is_lost, session_of};
+use crate::upstream::http::response::{
+    Form, SESSION, a_slash_away, deepest, form, is_lost, may_be_older, read_version, session_of,
+    without_mark,
+};
 use crate::upstream::http::shape::{LineKind, Shape};
 use bouncer_mcp::frame::is_batch;
 use bouncer_mcp::id::Key;
@@ -13,19 +15,14 @@ use bouncer_system::log::{note, visible};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
-use hyper::{Method, Request, Response, StatusCode, Uri};
-use serde_json::Value;
+use hyper::{Method, Request, Response, StatusCode};
 use serde_json::value::RawValue;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
-use url::Url;
 
-pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
-/// The longest session id.
-pub(super) const MAX_SESSION: usize = 4096;
 /// The pause before a stream is opened again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause.
@@ -462,54 +459,4 @@ impl Bridge {
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
-}
-
-/// The version that a server chose: it goes with every later request.
-pub(super) fn read_version(result: Option<&[u8]>) -> Option<HeaderValue> {
-    let result: Value = serde_json::from_slice(result?).ok()?;
-    HeaderValue::from_str(result.get("protocolVersion")?.as_str()?).ok()
-}
-
-/// Without a mark of the order of bytes, which some servers put before what they say.
-fn without_mark(body: &[u8]) -> &[u8] {
-    body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body)
-}
-
-/// Where a server moved a request to, if that is the same place with a slash at its end, or
-/// without.
-fn a_slash_away(from: &Uri, to: &HeaderValue) -> Option<Uri> {
-    let base = Url::parse(&from.to_string()).ok()?;
-    let to = base.join(to.to_str().ok()?).ok()?;
-    let path = |url: &Url| url.path().trim_end_matches('/').to_owned();
-    let same = to.origin() == base.origin() && path(&to) == path(&base);
-    (same && to.query() == base.query() && to != base)
-        .then(|| Uri::try_from(to.as_str()).ok())
-        .flatten()
-}
-
-/// How a body is to be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    Json,
-    Events,
-    Other,
-}
-
-pub(super) fn form(response: &Response<Incoming>) -> Form {
-    let kind = response.headers().get(CONTENT_TYPE);
-    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    match kind.split(';').next().map(str::trim) {
-        Some(kind) if kind.eq_ignore_ascii_case("application/json") => Form::Json,
-        Some(kind) if kind.eq_ignore_ascii_case("text/event-stream") => Form::Events,
-        _ => Form::Other,
-    }
-}
-
-/// The cause at the bottom of an error: what is above repeats itself.
-pub(super) fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut deepest = error;
-    while let Some(source) = deepest.source() {
-        deepest = source;
-    }
-    deepest.to_string()
 }

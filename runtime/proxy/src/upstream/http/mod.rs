@@ -10,6 +10,7 @@ pub(crate) mod headers;
 mod older;
 mod pieces;
 mod renewal;
+mod response;
 mod shape;
 
 pub(crate) use crate::upstream::http::headers::{MirroredHeaders, decoded};
@@ -144,7 +145,7 @@ impl HttpServer {
                 "it answers with the HTTP status {}",
                 status.as_u16()
             )),
-            Err(error) => Err(exchange::deepest(&error)),
+            Err(error) => Err(response::deepest(&error)),
         }
     }
 

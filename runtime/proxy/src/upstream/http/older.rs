@@ -5,15 +5,15 @@
 //! refuse an introduction, and answer `GET` with a stream whose first event names the address.
 
 use crate::upstream::http::bridge::Bridge;
-use crate::upstream::http::exchange::{Form, deepest, form};
 use crate::upstream::http::fault::Fault;
 use crate::upstream::http::pieces::one_line;
+use crate::upstream::http::response::{Form, deepest, form};
 use crate::upstream::http::shape::Shape;
 use bouncer_mcp::sse::{Event, EventReader};
 use bouncer_system::log::{note, visible};
 use http_body_util::BodyExt;
 use hyper::body::{Bytes, Incoming};
-use hyper::{Method, StatusCode, Uri};
+use hyper::{Method, Uri};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::task::spawn_local;
@@ -22,17 +22,6 @@ use url::Url;
 
 /// How long a server may take to name its address.
 const BEGIN: Duration = Duration::from_secs(10);
-
-/// Whether a server that refuses an introduction so may speak the older transport.
-pub(super) const fn may_be_older(status: StatusCode) -> bool {
-    matches!(
-        status,
-        StatusCode::BAD_REQUEST
-            | StatusCode::NOT_FOUND
-            | StatusCode::METHOD_NOT_ALLOWED
-            | StatusCode::NOT_ACCEPTABLE
-    )
-}
 
 impl Bridge {
     /// Begins to listen to a server of the older transport; `false`: it is none.

@@ -6,40 +6,21 @@
 //! nothing of calls.
 
 use crate::upstream::http::bridge::Bridge;
-use crate::upstream::http::exchange::{Form, MAX_SESSION, SESSION, deepest, form, read_version};
 use crate::upstream::http::fault::Fault;
 use crate::upstream::http::pieces::one_line;
+use crate::upstream::http::response::{Form, deepest, form, read_version, session_of};
 use bouncer_mcp::id::Key;
 use bouncer_mcp::sse::EventReader;
 use bouncer_system::log::note;
 use http_body_util::BodyExt;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Incoming;
 use hyper::header::HeaderValue;
-use hyper::{Method, Response, StatusCode};
+use hyper::{Method, Response};
 use std::time::Duration;
 use tokio::time::timeout;
 
 /// How long a server may take to begin another session.
 const BEGIN: Duration = Duration::from_secs(30);
-
-/// What began the session.
-#[derive(Debug, Default)]
-pub(super) struct Beginning {
-    /// The client's `initialize`, and its id.
-    pub hello: Option<(Bytes, Key)>,
-    /// The client's `notifications/initialized`.
-    pub initialized: Option<Bytes>,
-}
-
-/// Whether a refusal means that the server does not know the session.
-pub(super) fn is_lost(status: StatusCode, body: &[u8], answered: bool) -> bool {
-    let names_it = memchr::memmem::find(&body.to_ascii_lowercase(), b"session").is_some();
-    match status {
-        StatusCode::NOT_FOUND | StatusCode::GONE => names_it || !answered,
-        StatusCode::BAD_REQUEST => names_it,
-        _ => false,
-    }
-}
 
 impl Bridge {
     /// Begins another session in the place of `old`, unless somebody did already.
@@ -119,14 +100,4 @@ impl Bridge {
             Form::Other => Err(Fault::Form),
         }
     }
-}
-
-/// The session that a server gives in answer to an introduction.
-pub(super) fn session_of(response: &Response<Incoming>) -> Option<HeaderValue> {
-    let session = response.headers().get(&SESSION);
-    let session = session.filter(|session| session.len() <= MAX_SESSION);
-    session.cloned().map(|mut session| {
-        session.set_sensitive(true);
-        session
-    })
 }

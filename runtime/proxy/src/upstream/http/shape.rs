@@ -2,6 +2,7 @@
 
 use crate::upstream::http::headers::Head;
 use bouncer_mcp::id::Key;
+use hyper::body::Bytes;
 use hyper::header::HeaderValue;
 
 /// What the transport has to know of a line.
@@ -29,4 +30,13 @@ pub(super) enum LineKind {
     /// Takes a request back.
     Cancelled(Option<Key>),
     Other,
+}
+
+/// What began the session.
+#[derive(Debug, Default)]
+pub(super) struct Beginning {
+    /// The client's `initialize`, and its id.
+    pub hello: Option<(Bytes, Key)>,
+    /// The client's `notifications/initialized`.
+    pub initialized: Option<Bytes>,
 }
