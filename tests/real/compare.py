@@ -97,7 +97,7 @@ def compare(server: "update.Server", bouncer: Path, root: Path, sandbox: list[st
     said, able = {}, None
     for way, how in ways.items():
         shutil.rmtree(work, ignore_errors=True)
-        work.mkdir(parents=True)
+        work.mkdir(parents=True, exist_ok=True)
         for name, text in server.files.items():
             (work / name).write_text(fill(text))
         client = update.Client([*sandbox, *how], env, work, server.seconds)
