@@ -4,9 +4,11 @@ use super::{ALL, Agent, Place};
 use crate::http_client::Listening;
 use crate::http_peer::{Seen, events, json_body, read_head, status};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 type Answer = dyn Fn(&Seen, &mut TcpStream) -> std::io::Result<()> + Send + Sync;
 
@@ -183,17 +185,18 @@ fn a_slash_away_is_the_same_place_and_no_other_is() {
 #[test]
 fn a_lost_session_is_followed_by_another_and_the_call_is_made_again() {
     for lost in ["404 Not Found", "410 Gone", "400 Bad Request\r\nX: y"] {
-        // The session that is known, and how many there were.
-        let known: Arc<Mutex<u32>> = Arc::default();
+        // The sessions that are known, and how many there were.
+        let known: Arc<Mutex<(HashSet<String>, u32)>> = Arc::default();
         let state = Arc::clone(&known);
         let peer = Scripted::start(move |seen, stream| {
             let mut known = state.lock().unwrap();
-            let introduces = seen.json()["method"] == "initialize";
-            if introduces {
-                *known += 1;
+            let mut session = seen.header("mcp-session-id").unwrap_or_default().to_owned();
+            if seen.json()["method"] == "initialize" {
+                known.1 += 1;
+                session = known.1.to_string();
+                known.0.insert(session.clone());
             }
-            let current = known.to_string();
-            if !introduces && seen.header("mcp-session-id") != Some(&current) {
+            if !known.0.contains(&session) {
                 let body = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No valid Session ID"}}"#;
                 return write!(
                     stream,
@@ -201,13 +204,13 @@ fn a_lost_session_is_followed_by_another_and_the_call_is_made_again() {
                     body.len()
                 );
             }
-            ordinarily(seen, stream, &format!("Mcp-Session-Id: {current}\r\n"))
+            ordinarily(seen, stream, &format!("Mcp-Session-Id: {session}\r\n"))
         });
         for (place, mut agent, tool) in both(&peer.url("/mcp")) {
             assert!(!agent.call(tool, json!({})).1);
             let (before, calls) = (peer.count("initialize"), peer.count("tools/call"));
             // It is started again, and knows nobody.
-            *known.lock().unwrap() += 100;
+            known.lock().unwrap().0.clear();
             assert_eq!(
                 agent.call(tool, json!({})),
                 ("heard".to_owned(), false),
@@ -406,4 +409,77 @@ fn clients_are_taken_as_other_servers_take_them() {
         "{answer}"
     );
     assert!(asked("http://evil.example").starts_with("http/1.1 403"));
+}
+
+#[test]
+fn a_stream_that_broke_goes_on_where_it_was() {
+    let script = json!([super::script(), "plain"]);
+    let policy = format!("{ALL}servers: {{s: {{command: python3, args: {script}}}}}\n");
+    let gateway = Listening::start(&policy, &[]);
+    let mut agent = gateway.agent(None);
+    agent.until_tools(4);
+    let session = agent.session.clone().unwrap();
+    let open = |method: &str, more: &str, body: &str| {
+        let mut stream = TcpStream::connect(gateway.address).unwrap();
+        write!(
+            stream,
+            "{method} /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMcp-Session-Id: {session}\r\n{more}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        BufReader::new(stream)
+    };
+    /// The next event: its id and what it says.
+    fn event(reader: &mut impl std::io::BufRead) -> (String, Value) {
+        let mut id = String::new();
+        loop {
+            let mut line = String::new();
+            assert_ne!(reader.read_line(&mut line).unwrap(), 0, "the stream ended");
+            if let Some(found) = line.strip_prefix("id: ") {
+                found.trim().clone_into(&mut id);
+            }
+            if let Some(data) = line.strip_prefix("data: ") {
+                return (id, serde_json::from_str(data).unwrap());
+            }
+        }
+    }
+    let call = json!({"jsonrpc": "2.0", "id": "c", "method": "tools/call",
+        "params": {"name": "s__slow", "arguments": {}, "_meta": {"progressToken": "t"}}});
+    let mut stream = open("POST", "", &call.to_string());
+    let (first, said) = event(&mut stream);
+    assert_eq!(said["params"]["progress"], 1, "{said}");
+    assert!(!first.is_empty());
+    // Cut, at once and again after the answer was given: each time the rest comes.
+    drop(stream);
+    for _ in 0..2 {
+        let mut rest = open("GET", &format!("Last-Event-ID: {first}\r\n"), "");
+        let (second, said) = event(&mut rest);
+        assert_eq!(said["params"]["progress"], 2, "{said}");
+        assert_ne!(second, first);
+        let (_, said) = event(&mut rest);
+        assert_eq!(
+            (&said["id"], &said["result"]["content"][0]["text"]),
+            (&json!("c"), &json!("done"))
+        );
+    }
+    // The call was made once, and nobody else's stream is to be had.
+    assert_eq!(gateway.place.audited("audit.jsonl").len(), 1);
+    let mut other = gateway.agent(None);
+    other.until_tools(4);
+    let other = other.session.clone().unwrap();
+    let mut stream = TcpStream::connect(gateway.address).unwrap();
+    write!(stream, "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nMcp-Session-Id: {other}\r\nLast-Event-ID: {first}\r\n\r\n").unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_millis(1500)))
+        .unwrap();
+    let mut heard = Vec::new();
+    let _ = stream.read_to_end(&mut heard);
+    let heard = String::from_utf8(heard).unwrap();
+    assert!(
+        heard.starts_with("HTTP/1.1 200") && !heard.contains("progress"),
+        "{heard}"
+    );
 }

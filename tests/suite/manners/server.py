@@ -35,7 +35,7 @@ def text(words):
     return {"content": [{"type": "text", "text": words}]}
 
 
-TOOLS = [{"name": n, "inputSchema": {"type": "object"}} for n in ("echo", "progress", "long", "ask")]
+TOOLS = [{"name": n, "inputSchema": {"type": "object"}} for n in ("echo", "progress", "long", "slow")]
 GREETING = {
     "protocolVersion": "2025-06-18",
     "capabilities": {"tools": {"listChanged": True}, "resources": {}},
@@ -78,6 +78,12 @@ def call(asked):
         progress("somebody-else", 2)
         say(result(asked, text("done")))
         progress(token, 3)
+        return
+    if name == "slow":
+        progress(token, 1)
+        time.sleep(1)
+        progress(token, 2)
+        say(result(asked, text("done")))
         return
     if name == "long":
         say(result(asked, text("y" * (18 << 20))))

@@ -10,7 +10,7 @@ use crate::http::registry::SessionRegistry;
 use crate::http::session::HttpSession;
 use crate::http::stateless;
 use crate::http::stateless::IncomingRequest;
-use crate::http::stream::InFlight;
+use crate::http::stream::{EventId, InFlight};
 use bouncer_mcp::frame::FrameReader;
 use bouncer_mcp::id::Key;
 use bouncer_mcp::jsonrpc::{INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR};
@@ -31,6 +31,7 @@ use tokio::time::timeout;
 /// The only place that requests go to.
 const PATH: &str = "/mcp";
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// Answers one request.
 pub(super) async fn handle(
@@ -86,7 +87,10 @@ async fn admitted(
                 return answer_early(StatusCode::NOT_ACCEPTABLE, INVALID_REQUEST, why);
             }
             session.touch();
-            Ok(answers::events(None, session.listen()))
+            let last = only(request.headers(), &LAST_EVENT).and_then(EventId::parse);
+            let again = last.and_then(|last| session.resume(last));
+            let receiver = again.unwrap_or_else(|| session.listen());
+            Ok(answers::events(None, receiver))
         }
         Method::DELETE => {
             let (key, _) = session(registry, &principal, request.headers())?;

@@ -6,7 +6,7 @@
 
 use crate::gateway::router::QuestionOrigins;
 use crate::http::modern::RoundTrips;
-use crate::http::stream::{self, Channel, Receiver, Sender};
+use crate::http::stream::{self, Channel, EventId, History, Receiver, Sender};
 use crate::wire::line::{Line, LineReader};
 use bouncer_mcp::frame::{FrameReader, text};
 use bouncer_mcp::id::Key;
@@ -45,6 +45,8 @@ struct Streams {
     listener: Option<Sender>,
     parked: VecDeque<Vec<u8>>,
     parked_bytes: usize,
+    /// What was said, for clients whose connection breaks.
+    kept: Rc<RefCell<History>>,
 }
 
 /// Takes note of a line that is refused, and of why.
@@ -146,6 +148,7 @@ impl HttpSession {
         let (sender, receiver) = stream::channel(&self.channel.queued);
         streams.count += 1;
         let number = streams.count;
+        let sender = sender.keeping(&streams.kept, begin(number));
         if let Some(token) = &token {
             streams.tokens.insert(token.clone(), key.clone());
         }
@@ -162,12 +165,46 @@ impl HttpSession {
     pub(super) fn listen(&self) -> Receiver {
         let (sender, receiver) = stream::channel(&self.channel.queued);
         let mut streams = self.streams.borrow_mut();
+        streams.count += 1;
+        let sender = sender.keeping(&streams.kept, begin(streams.count));
         for line in std::mem::take(&mut streams.parked) {
             sender.send(line, false);
         }
         streams.parked_bytes = 0;
         streams.listener = Some(sender);
         receiver
+    }
+
+    /// Opens the stream again whose connection broke after that event, with what was said since.
+    /// `None`: some of that is not known any more, or it never was a stream.
+    pub(super) fn resume(&self, last: EventId) -> Option<Receiver> {
+        let mut streams = self.streams.borrow_mut();
+        if last.stream == 0 || last.stream > streams.count {
+            return None;
+        }
+        let missed = streams.kept.borrow().after(last)?;
+        let (sender, receiver) = stream::channel(&self.channel.queued);
+        let at = missed.last().and_then(|message| message.id).unwrap_or(last);
+        let over = missed.last().is_some_and(|message| message.last);
+        let sender = sender.keeping(&streams.kept, at);
+        for message in missed {
+            sender.queue(message);
+        }
+        let is_it = |sender: &Sender| sender.at().is_some_and(|at| at.stream == last.stream);
+        let waiting = streams.waiting.values_mut();
+        match waiting
+            .map(|waiting| &mut waiting.sender)
+            .find(|sender| is_it(sender))
+        {
+            Some(waiting) => *waiting = sender,
+            None if over => {}
+            None => match &mut streams.listener {
+                Some(listener) if is_it(listener) => *listener = sender,
+                // Nobody says anything in it any more.
+                _ => return None,
+            },
+        }
+        Some(receiver)
     }
 
     /// Says a line to the gateway.
@@ -264,6 +301,11 @@ impl HttpSession {
         self.touch();
         self.settled.notify_one();
     }
+}
+
+/// Before the first event of a stream.
+const fn begin(stream: u64) -> EventId {
+    EventId { stream, number: 0 }
 }
 
 /// Nobody listens, and too much waits to be heard.

@@ -5,7 +5,8 @@
 
 use crate::wire::outbox::Outbox;
 use hyper::body::{Body, Bytes, Frame};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -19,12 +20,83 @@ const MAX_QUEUED: usize = 64 * 1024 * 1024;
 /// A stream that is silent for so long says that it is still there.
 const BEAT: Duration = Duration::from_secs(15);
 
+/// Messages that are kept for clients that come back.
+const MAX_KEPT: usize = 256;
+/// Their bytes.
+const MAX_KEPT_BYTES: usize = 1024 * 1024;
+
 /// One message.
 #[derive(Debug)]
 pub(super) struct Message {
     pub line: Vec<u8>,
     /// Nothing follows it.
     pub last: bool,
+    /// Under which it can be asked for again what follows.
+    pub id: Option<EventId>,
+}
+
+/// A message's place: its stream, and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EventId {
+    pub stream: u64,
+    pub number: u64,
+}
+
+impl EventId {
+    /// As a client says it in `Last-Event-ID`.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (stream, number) = text.split_once('-')?;
+        Some(Self {
+            stream: stream.parse().ok()?,
+            number: number.parse().ok()?,
+        })
+    }
+}
+
+/// What was said last in all streams of a conversation: for clients whose connection broke.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    kept: VecDeque<(EventId, Vec<u8>, bool)>,
+    bytes: usize,
+    /// The highest number that is not kept any more, by stream.
+    lost: BTreeMap<u64, u64>,
+    /// Of streams up to this one nothing is known.
+    forgotten: u64,
+}
+
+impl History {
+    fn keep(&mut self, id: EventId, line: &[u8], last: bool) {
+        self.bytes += line.len();
+        self.kept.push_back((id, line.to_vec(), last));
+        while self.bytes > MAX_KEPT_BYTES || self.kept.len() > MAX_KEPT {
+            let Some((id, line, _)) = self.kept.pop_front() else {
+                break;
+            };
+            self.bytes -= line.len();
+            self.lost.insert(id.stream, id.number);
+            if self.lost.len() > MAX_KEPT
+                && let Some((stream, _)) = self.lost.pop_first()
+            {
+                self.forgotten = stream;
+            }
+        }
+    }
+
+    /// What followed `id` in its stream; `None`: some of that is not kept any more.
+    pub(super) fn after(&self, id: EventId) -> Option<Vec<Message>> {
+        let lost = self.lost.get(&id.stream);
+        if id.stream <= self.forgotten || lost.is_some_and(|lost| *lost > id.number) {
+            return None;
+        }
+        let follows = |kept: &EventId| kept.stream == id.stream && kept.number > id.number;
+        let all = self.kept.iter().filter(|(kept, ..)| follows(kept));
+        let message = |(id, line, last): &(EventId, Vec<u8>, bool)| Message {
+            line: line.clone(),
+            last: *last,
+            id: Some(*id),
+        };
+        Some(all.map(message).collect())
+    }
 }
 
 /// The end that messages are put into.
@@ -32,6 +104,8 @@ pub(super) struct Message {
 pub(super) struct Sender {
     sender: mpsc::UnboundedSender<Message>,
     queued: Rc<Cell<usize>>,
+    /// Where what is said is kept, and the place of what was said last.
+    kept: Option<(Rc<RefCell<History>>, Cell<EventId>)>,
 }
 
 /// The end that they come out of.
@@ -77,6 +151,7 @@ pub(super) fn channel(queued: &Rc<Cell<usize>>) -> (Sender, Receiver) {
     let sender = Sender {
         sender,
         queued: Rc::clone(&queued),
+        kept: None,
     };
     let receiver = Receiver {
         receiver,
@@ -94,13 +169,36 @@ impl Sender {
         !self.sender.is_closed()
     }
 
+    /// Keeps what is said from now on, as what follows `last`.
+    pub(super) fn keeping(mut self, kept: &Rc<RefCell<History>>, last: EventId) -> Self {
+        self.kept = Some((Rc::clone(kept), Cell::new(last)));
+        self
+    }
+
+    /// The place of what was said last, if that is kept.
+    pub(super) fn at(&self) -> Option<EventId> {
+        self.kept.as_ref().map(|(_, at)| at.get())
+    }
+
     /// Queues a message; `false`: nobody listens, or not fast enough.
     pub(super) fn send(&self, line: Vec<u8>, last: bool) -> bool {
-        let length = line.len();
-        if self.queued.get() + length > MAX_QUEUED {
-            return false;
-        }
-        if self.sender.send(Message { line, last }).is_err() {
+        let id = self.kept.as_ref().map(|(kept, at)| {
+            let EventId { stream, number } = at.get();
+            let id = EventId {
+                stream,
+                number: number + 1,
+            };
+            at.set(id);
+            kept.borrow_mut().keep(id, &line, last);
+            id
+        });
+        self.queue(Message { line, last, id })
+    }
+
+    /// Queues a message that was said before.
+    pub(super) fn queue(&self, message: Message) -> bool {
+        let length = message.line.len();
+        if self.queued.get() + length > MAX_QUEUED || self.sender.send(message).is_err() {
             return false;
         }
         self.queued.set(self.queued.get() + length);
@@ -205,7 +303,11 @@ impl Events {
             Poll::Ready(Some(message)) => {
                 self.done = message.last;
                 self.beat.as_mut().reset(Instant::now() + BEAT);
-                let mut event = b"event: message\ndata: ".to_vec();
+                let id = message
+                    .id
+                    .map(|EventId { stream, number }| format!("id: {stream}-{number}\n"));
+                let mut event = id.unwrap_or_default().into_bytes();
+                event.extend_from_slice(b"event: message\ndata: ");
                 event.extend_from_slice(&message.line);
                 event.extend_from_slice(b"\n\n");
                 Poll::Ready(Some(event.into()))
@@ -251,6 +353,63 @@ impl Body for ResponseBody {
                 hyper::body::SizeHint::with_exact(length as u64)
             }
             Self::Events(_) => hyper::body::SizeHint::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_followed_is_kept_and_what_is_lost_is_not_skipped() {
+        let kept = Rc::new(RefCell::new(History::default()));
+        let start = EventId {
+            stream: 7,
+            number: 0,
+        };
+        let (sender, receiver) = channel(&Rc::default());
+        let sender = sender.keeping(&kept, start);
+        let (other, _other) = channel(&Rc::default());
+        let other = other.keeping(
+            &kept,
+            EventId {
+                stream: 8,
+                number: 0,
+            },
+        );
+        assert!(sender.send(b"a".to_vec(), false) && other.send(b"x".to_vec(), false));
+        drop(receiver);
+        // Nobody hears it any more, and it is kept.
+        assert!(!sender.send(b"b".to_vec(), true));
+        let after = |number| {
+            let found = kept.borrow().after(EventId { stream: 7, number })?;
+            Some(
+                found
+                    .into_iter()
+                    .map(|message| message.line)
+                    .collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(after(0), Some(vec![b"a".to_vec(), b"b".to_vec()]));
+        assert_eq!(after(1), Some(vec![b"b".to_vec()]));
+        assert_eq!(after(2), Some(vec![]));
+        for _ in 0..MAX_KEPT {
+            other.send(b"y".to_vec(), false);
+        }
+        assert_eq!(after(0), None);
+        assert_eq!(after(2), Some(vec![]));
+        other.send(vec![b'z'; 2 * MAX_KEPT_BYTES], false);
+        assert!(kept.borrow().kept.is_empty());
+        assert_eq!(
+            EventId::parse("7-2"),
+            Some(EventId {
+                stream: 7,
+                number: 2
+            })
+        );
+        for wrong in ["", "7", "7-", "-2", "7-2-1", "a-b"] {
+            assert_eq!(EventId::parse(wrong), None, "{wrong}");
         }
     }
 }
