@@ -160,6 +160,7 @@ fn reads(paths: &[&str], input: &Map<String, Value>, event: &Event, base: &Base)
             .filter_map(|pattern| pattern.strip_prefix('!'))
             .map(str::to_owned)
             .collect(),
+        ..Below::default()
     });
     if !searches {
         let among: Vec<String> = named

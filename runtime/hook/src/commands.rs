@@ -1,7 +1,7 @@
 //! The calls that a shell command stands for: the whole text, each program that it starts,
 //! each place it connects to, each file that it reads, writes or runs.
 
-use crate::disk::{Base, expand, whole};
+use crate::disk::{Base, expand, is_pattern, seen_from, whole};
 use crate::event::Event;
 use crate::files::{Action, Actions, Looks, action, path_actions, start};
 use crate::shell::{self, Command};
@@ -177,26 +177,9 @@ fn file_actions(
 ) -> Result<(), String> {
     let about = shortened(&command.words.join(" "));
     let name = command.program.as_str();
-    let names_only = matches!(
-        name,
-        "ls" | "stat"
-            | "du"
-            | "df"
-            | "find"
-            | "tree"
-            | "fd"
-            | "realpath"
-            | "test"
-            | "["
-            | "cd"
-            | "pushd"
-            | "dirname"
-            | "basename"
-            | "readlink"
-    );
     let looks = match name {
         _ if command.deep => Looks::Below,
-        _ if names_only => Looks::Names,
+        _ if shell::names_only(name) => Looks::Names,
         // Of a folder it looks at what was committed.
         "git" => Looks::File,
         _ => Looks::Below,
@@ -242,6 +225,11 @@ fn file_actions(
             }
         }
     }
+    if let Some((from, to)) = &command.replaced {
+        for place in places {
+            out.extend(lost(name, from, to, place, base, &about));
+        }
+    }
     let elsewhere = |path: &String| {
         places.iter().any(|from| {
             let expanded = whole(path, from, base);
@@ -254,6 +242,56 @@ fn file_actions(
         return Err(format!("`{name}` takes its commands from elsewhere"));
     }
     Ok(())
+}
+
+/// Folders that `mv` takes out of the project, and files that `ln -f` puts a link in the
+/// place of.
+fn lost(
+    name: &str,
+    words: &[String],
+    to: &str,
+    from: &Path,
+    base: &Base,
+    about: &str,
+) -> Vec<Action> {
+    let inside = |path: &Path| Path::new(&seen_from(path, &base.project)).is_relative();
+    let target = whole(to, from, base);
+    let files: Vec<PathBuf> = if name == "mv" {
+        let sources = words.iter().flat_map(|word| {
+            if is_pattern(word) {
+                expand(word, from, base).unwrap_or_default()
+            } else {
+                vec![whole(word, from, base)]
+            }
+        });
+        let folders = sources.filter(|path| path.is_dir() && inside(path));
+        folders.filter(|_| !inside(&target)).collect()
+    } else {
+        // A link is not followed: it is replaced itself.
+        let at = from.join(to);
+        let named = words.iter().filter_map(|word| Path::new(word).file_name());
+        let below = named.map(|name| at.join(name));
+        let all = std::iter::once(at.clone()).chain(below);
+        let file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_file());
+        all.filter(file).collect()
+    };
+    let call = |path: &PathBuf| {
+        let args = json!({
+            "path": path.to_string_lossy(),
+            "relative": seen_from(path, &base.project),
+            "written": to,
+            "kinds": [],
+            "names_only": false,
+            "holds_home": false,
+            "lost": true,
+        });
+        action(
+            "write",
+            args.to_string().into_bytes(),
+            Some(about.to_owned()),
+        )
+    };
+    files.iter().map(call).collect()
 }
 
 fn shortened(line: &str) -> String {

@@ -38,6 +38,10 @@ pub struct Below {
     pub include: Vec<String>,
     /// No files and folders with such names.
     pub exclude: Vec<String>,
+    /// No deeper than so many folders.
+    pub depth: Option<usize>,
+    /// Only what git knows.
+    pub tracked: bool,
 }
 
 /// A path from the root, with `.` and `..` worked out and links followed, also those that
@@ -150,14 +154,18 @@ fn names(folder: &Path) -> impl Iterator<Item = String> {
 /// Files of a kind below a folder, as far as a program takes them.
 pub fn below(folder: &Path, base: &Base, takes: &Below) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut folders = VecDeque::from([folder.to_owned()]);
+    let mut folders = VecDeque::from([(folder.to_owned(), 1)]);
     let mut looked = 0;
+    let index = if takes.tracked { index(folder) } else { None };
     let ignored = if takes.ignored {
         Vec::new()
     } else {
         ignores(folder)
     };
-    while let Some(folder) = folders.pop_front() {
+    while let Some((folder, level)) = folders.pop_front() {
+        if takes.depth.is_some_and(|depth| level > depth) {
+            break;
+        }
         let Ok(entries) = std::fs::read_dir(&folder) else {
             continue;
         };
@@ -177,7 +185,7 @@ pub fn below(folder: &Path, base: &Base, takes: &Below) -> Vec<PathBuf> {
             let path = entry.path();
             if is_folder {
                 if name != "objects" || !path.ends_with(".git/objects") {
-                    folders.push_back(path);
+                    folders.push_back((path, level + 1));
                 }
                 continue;
             }
@@ -188,12 +196,47 @@ pub fn below(folder: &Path, base: &Base, takes: &Below) -> Vec<PathBuf> {
                 .iter()
                 .any(|kind| matches!(kind, Kind::Keys | Kind::Secrets | Kind::Gate));
             let own = !takes.own && name.starts_with(".env");
-            if included && secret && !own {
+            let known = index.as_ref().is_none_or(|index| index.names(&path));
+            if included && secret && !own && known {
                 found.push(path);
             }
         }
     }
     found
+}
+
+/// The files that git knows.
+struct Index {
+    top: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl Index {
+    fn names(&self, path: &Path) -> bool {
+        let Ok(rest) = path.strip_prefix(&self.top) else {
+            return true;
+        };
+        let mut name = rest.to_string_lossy().into_owned().into_bytes();
+        name.push(0);
+        self.bytes.windows(name.len()).any(|part| part == name)
+    }
+}
+
+/// The index of the repository around a folder. `None` where its names cannot be told: then
+/// git may know every file.
+fn index(folder: &Path) -> Option<Index> {
+    let top = folder.ancestors().find(|at| at.join(".git").is_dir())?;
+    let bytes = match std::fs::read(top.join(".git/index")) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(_) => return None,
+    };
+    // From the fourth version on it holds only what differs from the name before.
+    let version = bytes.get(4..8).and_then(|bytes| bytes.last()).copied();
+    matches!(version, None | Some(2 | 3)).then(|| Index {
+        top: top.to_owned(),
+        bytes,
+    })
 }
 
 /// Names that the project's `.gitignore` leaves out, as far as plain lines say so.

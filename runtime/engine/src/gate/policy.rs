@@ -121,7 +121,11 @@ impl Policy {
         let agent = self.knows_agent && server == Some(super::AGENT);
         let guess = !agent && !requests::is_request(&definition.name);
         let heuristics = self.heuristics()?.filter(|_| guess);
-        Tool::new(tables, heuristics, server, definition, prefix)
+        let mut tool = Tool::new(tables, heuristics, server, definition, prefix)?;
+        if agent {
+            tool.forget_pack(tables, definition)?;
+        }
+        Ok(tool)
     }
 
     /// Links a tool of which only the name is known.

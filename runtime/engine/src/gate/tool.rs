@@ -7,7 +7,8 @@ use super::link::{Link, find_contract, full_name};
 use crate::provenance::{FieldRule, LabelStep, OutputLabels};
 use crate::tools::{AskedWords, Derived, Heuristics, LabelHeuristics, ToolDefinition};
 use bouncer_plan::format::{
-    CONTRACT_OUTPUTS, HeuristicWord, META_HEURISTICS, NONE, OutputLabel, Secrecy, WordKind,
+    CONTRACT_OUTPUTS, ContractLayer, HeuristicWord, META_HEURISTICS, NONE, OutputLabel, Secrecy,
+    WordKind,
 };
 use bouncer_plan::{Corrupt, Tables, at, slice};
 use bouncer_plan::{Effect, Label};
@@ -44,6 +45,21 @@ impl Tool {
     pub fn is_counted(&self) -> bool {
         let derived = self.derived.as_ref();
         self.link.counted || derived.is_some_and(|derived| derived.max_calls.is_some())
+    }
+
+    /// Leaves out a pack's contract, which was written for the tool of a server: an agent's
+    /// own tool of that name is another. What it returns stays labelled.
+    pub fn forget_pack(
+        &mut self,
+        tables: &Tables<'_>,
+        definition: &ToolDefinition,
+    ) -> Result<(), Corrupt> {
+        let contract = tables.contracts.get(self.link.contract as usize);
+        if contract.is_some_and(|contract| contract.layer == ContractLayer::Pack) {
+            self.link.contract = NONE;
+            self.effects = ToolEffects::new(None, definition, "", false)?;
+        }
+        Ok(())
     }
 
     /// Links a definition to the plan.

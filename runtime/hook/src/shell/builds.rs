@@ -81,7 +81,9 @@ pub(super) fn build(base: &mut Command, row: &Program, args: &[Word]) -> Result<
         let installs = matches!(
             name.as_str(),
             "npm" | "pnpm" | "yarn" | "pip" | "pip3" | "cargo" | "bun"
-        ) && matches!(verb, "install" | "i" | "ci" | "add");
+        ) && matches!(verb, "install" | "i" | "ci" | "add")
+            // It only writes a name into the project's own list.
+            && !(name == "cargo" && verb == "add");
         if installs
             && operands.clone().any(|word| {
                 let local =
@@ -116,6 +118,33 @@ pub(super) fn build(base: &mut Command, row: &Program, args: &[Word]) -> Result<
                 if !parsed.values.iter().any(|(option, _, _)| option == "path") =>
             {
                 return Err("`cargo install` fetches and runs what is not known".to_owned());
+            }
+            ("cargo", "publish") if !parsed.has(&["dry-run", "n"]) => {
+                return Err("`cargo publish` publishes".to_owned());
+            }
+            ("npm" | "pnpm", "exec") => {
+                let mut all = words.iter().chain(behind.iter().skip(1));
+                let tool = all.next().map_or("", |word| word.text.as_str());
+                let first = all.next().map_or("", |word| word.text.as_str());
+                if !package_tool(tool, first) {
+                    return Err(format!("`{name} exec` runs what is not known"));
+                }
+            }
+            ("yarn", "workspace") => {
+                let inner = words.get(1).map_or("", |word| word.text.as_str());
+                let known = [
+                    "run",
+                    "build",
+                    "test",
+                    "lint",
+                    "format",
+                    "typecheck",
+                    "start",
+                    "dev",
+                ];
+                if !known.contains(&inner) {
+                    return Err(format!("`yarn workspace … {inner}` is not known"));
+                }
             }
             // What only says how a package manager is set up.
             ("npm" | "pnpm" | "yarn", "config" | "cache" | "pkg")
@@ -164,6 +193,18 @@ pub(super) fn build(base: &mut Command, row: &Program, args: &[Word]) -> Result<
     Ok(())
 }
 
+/// Whether a tool that packages bring along is known, with the word behind it.
+pub(super) fn package_tool(tool: &str, first: &str) -> bool {
+    match tool {
+        "tsx" => !first.is_empty() && !first.starts_with('-'),
+        "playwright" => matches!(first, "test" | "install" | "show-report"),
+        _ => matches!(
+            tool,
+            "tsc" | "eslint" | "prettier" | "jest" | "vitest" | "next" | "vite" | "biome" | "mocha"
+        ),
+    }
+}
+
 /// Tools that run the project's own code or settings, whatever their words are: paths that
 /// leave the project are code from elsewhere.
 pub(super) fn project(base: &mut Command, args: &[Word]) {
@@ -178,7 +219,22 @@ pub(super) fn project(base: &mut Command, args: &[Word]) {
         "--pre",
         "-exec",
         "--execute",
+        "--init-hook",
+        "--override",
+        "--python-executable",
+        "-shellcheck",
+        "-pyflakes",
+        "--clang=",
+        "--with-refactor",
+        "-Dexec.",
+        "--external-checks-git",
+        "--custom-check-url",
+        "--compiler",
+        "-load",
     ];
+    // Tasks of plugins that are fetched by their whole names.
+    let fetched = |word: &Word| base.program == "mvn" && word.text.matches(':').count() > 1;
+    base.known &= !args.iter().any(fetched);
     if args
         .iter()
         .any(|word| starts.iter().any(|start| word.text.starts_with(start)))

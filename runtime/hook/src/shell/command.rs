@@ -40,6 +40,8 @@ pub struct Command {
     pub reads: Vec<String>,
     /// Patterns of files that go into a folder under their own names, and the folder.
     pub spread: Vec<(String, String)>,
+    /// What it moves, and where to; or what it links to, and in whose place.
+    pub replaced: Option<(Vec<String>, String)>,
     /// Files of commands that it runs.
     pub scripts: Vec<String>,
     /// Files and folders whose code it runs in other ways.
@@ -49,6 +51,16 @@ pub struct Command {
     /// What lies below the directories that it reads is read as well, though the program
     /// mostly looks at names only.
     pub deep: bool,
+    /// What it prints may be handed on to another.
+    pub handed: bool,
+    /// What lies below its files of which it prints the names.
+    pub lists: Option<Below>,
+    /// Words that it prints, which may be names of files.
+    pub listed: Vec<String>,
+    /// It reads files whose names come from elsewhere.
+    pub named_elsewhere: bool,
+    /// All their names come from another program.
+    pub fed: bool,
     /// The directory that it changes to, for `cd`.
     pub directory: Option<String>,
 }

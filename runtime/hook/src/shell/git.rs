@@ -2,6 +2,7 @@
 
 use super::Word;
 use super::command::Command;
+use super::listed;
 use super::options::{Parsed, Role, Style, parse};
 use super::reach::{paths, place, remote};
 use super::reader::Unread;
@@ -63,7 +64,7 @@ const VERBS: &[(&str, &str, Kind)] = &[
     (
         "ls-files ls-tree cat-file rev-parse show-ref for-each-ref merge-base name-rev describe check-ignore count-objects symbolic-ref \
          check-attr var verify-commit cherry hash-object",
-        "cdmoskturptezqvlbf0a n cached deleted modified others ignored stage exclude-standard full-name name-only abbrev? verify short? \
+        "cdmoskturptezqvlbf0aH n human-readable cached deleted modified others ignored stage exclude-standard full-name name-only abbrev? verify short? \
          show-toplevel show-prefix show-cdup git-dir absolute-git-dir is-inside-work-tree abbrev-ref? symbolic-full-name all heads tags? \
          always dirty? long match= exact-match contains? count= sort= format= points-at= merged? is-ancestor fork-point octopus \
          batch-check? git-common-dir show-superproject-working-tree error-unmatch exclude= others eol batch? is-inside-git-dir \
@@ -177,22 +178,19 @@ const VERBS: &[(&str, &str, Kind)] = &[
     ("submodule", "q quiet init recursive cached", Kind::Own),
     (
         "config",
-        "lz get get-all list show-origin show-scope local global system name-only type= unset",
+        "lz get get-all get-regexp get-urlmatch includes no-includes null list show-origin show-scope local global system name-only type= unset",
         Kind::Own,
     ),
     ("bisect", "-", Kind::Own),
     ("apply", "v check stat numstat summary", Kind::Reads),
     (
         "version fsck gc",
-        "vq auto full quiet build-options no-dangling unreachable connectivity-only",
+        "vqH auto full quiet human-readable build-options no-dangling unreachable connectivity-only",
         Kind::Names,
     ),
     ("notes", "q ref=", Kind::Own),
-    (
-        "maintenance help",
-        "aqg auto quiet all guides task=",
-        Kind::Names,
-    ),
+    ("maintenance", "q auto quiet task= schedule=", Kind::Own),
+    ("help", "ag all guides", Kind::Names),
     ("sparse-checkout lfs", "q", Kind::Own),
     (
         "update-index",
@@ -379,6 +377,24 @@ impl Verb<'_> {
                     });
                 }
                 self.reads(operands);
+                if self.name == "ls-files" {
+                    let others = parsed.has(&["o", "others"]);
+                    let exclude = parsed.has(&["exclude-standard"]);
+                    self.command.lists = Some(Below {
+                        hidden: true,
+                        ignored: others && !exclude,
+                        own: true,
+                        tracked: !others,
+                        ..Below::default()
+                    });
+                    if operands.is_empty() {
+                        self.command.listed.push(place(self.at, "."));
+                    }
+                } else if parsed.has(&["name-only", "name-status", "l", "files-with-matches"])
+                    || matches!(self.name, "status" | "ls-tree")
+                {
+                    self.command.lists = Some(listed::nothing());
+                }
             }
             Kind::Names => {}
             Kind::Writes => {
@@ -475,12 +491,15 @@ impl Verb<'_> {
             ("bisect", "start" | "good" | "bad" | "reset" | "skip" | "log" | "new" | "old") => {
                 Ok(())
             }
+            // The others have it run by itself from then on.
+            ("maintenance", "run" | "stop" | "unregister") => Ok(()),
             ("notes", "" | "list" | "show") => Ok(()),
             ("sparse-checkout", "list") | ("lfs", "ls-files" | "status" | "env" | "locks") => {
                 Ok(())
             }
             ("config", _) => {
-                let reads = parsed.has(&["get", "get-all", "list", "l"]);
+                let reads =
+                    parsed.has(&["get", "get-all", "get-regexp", "get-urlmatch", "list", "l"]);
                 let names = if matches!(inner, "get" | "list") {
                     2
                 } else {

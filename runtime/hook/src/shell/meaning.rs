@@ -1,10 +1,11 @@
 //! What the commands of a script are: wrappers such as `env` and `xargs` taken off,
 //! scripts inside scripts read, and which hosts and files are named.
 
-use super::builds::{build, project, query};
+use super::builds::{build, package_tool, project, query};
 use super::command::Command;
 use super::dialect::Dialect;
 use super::git::git;
+use super::listed;
 use super::options::{Style, parse};
 use super::reach::{files, guess, hosts, is_stream, leaves, machines, paths, values};
 use super::reader::{self, Unread};
@@ -52,6 +53,9 @@ pub fn read(text: &str) -> Script {
     if let Err(why) = script.add(text, 0) {
         script.unread = Some(why);
     }
+    if let Err(why) = listed::join(&mut script.commands) {
+        script.unread.get_or_insert(why);
+    }
     script
 }
 
@@ -59,6 +63,36 @@ pub fn read(text: &str) -> Script {
 fn plain_words(words: &[Word]) -> (Vec<String>, Vec<String>) {
     let args = words.iter().skip(1).map(|word| word.text.clone());
     args.partition(|text| text.len() > 1 && text.starts_with('-'))
+}
+
+/// A command of which some option is not known, under each verb that it may have.
+fn with_verbs(command: &Command, args: &[Word]) -> Vec<Command> {
+    let verbs = tools::may_be_verbs(args);
+    let with = |verb| Command {
+        verb,
+        ..command.clone()
+    };
+    verbs.into_iter().map(with).collect()
+}
+
+/// Whether a word may run the words behind it as a command of the shell itself.
+fn shell_word(name: &str) -> bool {
+    matches!(
+        name,
+        "eval"
+            | "exec"
+            | "command"
+            | "builtin"
+            | "."
+            | "source"
+            | "trap"
+            | "alias"
+            | "noglob"
+            | "nocorrect"
+            | "time"
+            | "coproc"
+            | "-"
+    )
 }
 
 /// The name under which a program is known.
@@ -106,6 +140,7 @@ impl Script {
     ) -> Result<(), Unread> {
         let mut base = Command {
             piped: simple.piped,
+            handed: simple.handed,
             ..Command::default()
         };
         let mut unread = None;
@@ -129,7 +164,9 @@ impl Script {
         }
         for redirect in &simple.redirects {
             let target = &redirect.target;
-            if target.dynamic || target.pattern {
+            // What a pattern stands for is looked up on the disk.
+            let odd = redirect.write || target.text.starts_with(['=', '~']);
+            if target.dynamic || target.pattern && odd {
                 unread.get_or_insert(
                     "where it reads or writes is put together when it runs".to_owned(),
                 );
@@ -155,8 +192,13 @@ impl Script {
             .iter()
             .take_while(|word| assignment(word).is_some());
         let count = assigned.clone().count();
-        base.env = assigned.filter_map(setting).collect();
         let words = simple.words.get(count..).unwrap_or_default();
+        // Only for `read` itself, as the idiom has it.
+        let read = words.first().is_some_and(|word| word.text == "read");
+        base.env = assigned
+            .filter_map(setting)
+            .filter(|name| !(read && name == "IFS"))
+            .collect();
         let place = Place {
             input: simple.input.as_ref(),
             depth,
@@ -223,6 +265,13 @@ impl Script {
         self.dynamic |= place.fed;
         base.dynamic = place.fed || args.iter().any(|word| word.dynamic);
         let function = self.functions.contains(&name) && !place.wrapped;
+        let asks = matches!(args, [word] if matches!(word.text.as_str(), "--version" | "--help"));
+        if asks && !function && !place.fed && !name.contains('/') && !shell_word(&name) {
+            base.known = true;
+            base.flags = args.iter().map(|word| word.text.clone()).collect();
+            self.commands.push(base);
+            return Ok(());
+        }
         if name.contains('/') {
             return self.path(base, words, place);
         }
@@ -236,6 +285,11 @@ impl Script {
                 return Err(format!("`{name}` is handed what another command prints"));
             }
             tool_command(&mut base, args)?;
+            if base.verb.is_empty() {
+                let (flags, operands) = plain_words(words);
+                base.described(&flags, operands);
+                self.commands.extend(with_verbs(&base, args));
+            }
             self.commands.push(base);
             return Ok(());
         }
@@ -287,6 +341,9 @@ impl Script {
                     .extend(words.map(|word| word.text.clone()));
             }
             guess(&mut guessed, args);
+            if name == "git" || matches!(row.operands, Operands::Verb) {
+                self.commands.extend(with_verbs(&guessed, args));
+            }
             self.commands.push(guessed);
         }
         done
@@ -365,7 +422,10 @@ impl Script {
                         self.commands.push(base);
                         return Err(format!("what `{name}` does on another machine is not seen"));
                     }
-                    _ => files(&mut base, operands, &parsed)?,
+                    _ => {
+                        files(&mut base, operands, &parsed)?;
+                        listed::described(&mut base, operands, &parsed, place.fed);
+                    }
                 }
             }
         }
@@ -439,7 +499,10 @@ impl Script {
                     return Err("`set` has words that are not known".to_owned());
                 }
             }
-            "printf" => printf(args)?,
+            "printf" => {
+                printf(args)?;
+                base.listed = args.iter().map(|word| word.text.clone()).collect();
+            }
             "cd" | "pushd" => {
                 base.operands = args.iter().map(|word| word.text.clone()).collect();
                 let to = args
@@ -460,7 +523,10 @@ impl Script {
             "sed" | "gsed" => sed(&mut base, args)?,
             "awk" | "gawk" | "mawk" | "nawk" => awk(&mut base, args)?,
             "tar" | "bsdtar" | "gtar" => tar(&mut base, args)?,
-            "find" | "gfind" => self.find(&mut base, args, place.depth)?,
+            "find" | "gfind" => {
+                base.lists = Some(listed::found(args));
+                self.find(&mut base, args, place.depth)?;
+            }
             "dd" => {
                 for word in args {
                     match word.text.split_once('=').filter(|_| !word.split) {
@@ -474,32 +540,18 @@ impl Script {
             "npx" => {
                 let mut rest = args.iter();
                 let tool = rest.find(|word| !matches!(word.text.as_str(), "--no-install" | "--no"));
-                let tools = [
-                    "tsc",
-                    "eslint",
-                    "prettier",
-                    "jest",
-                    "vitest",
-                    "playwright",
-                    "tsx",
-                    "next",
-                    "vite",
-                    "biome",
-                    "mocha",
-                ];
-                if !tool.is_some_and(|word| !word.dynamic && tools.contains(&word.text.as_str())) {
+                let text = |word: Option<&Word>| {
+                    let plain = word.filter(|word| !word.dynamic);
+                    plain.map_or_else(String::new, |word| word.text.clone())
+                };
+                if !package_tool(&text(tool), &text(rest.next())) {
                     return Err("`npx` fetches and runs what is not known".to_owned());
                 }
-                let first = rest.next().map_or("", |word| word.text.as_str());
-                let known = match tool.map_or("", |word| word.text.as_str()) {
-                    "tsx" => !first.is_empty() && !first.starts_with('-'),
-                    "playwright" => matches!(first, "test" | "install" | "show-report"),
-                    _ => true,
-                };
-                if !known {
-                    return Err("what `npx` is told to run is not known".to_owned());
-                }
                 guess(&mut base, args);
+            }
+            "bouncer" => {
+                let words = args.iter().filter(|word| !word.text.starts_with('-'));
+                base.reads.extend(words.map(|word| word.text.clone()));
             }
             "hostname" if !args.is_empty() => base.known = false,
             _ => {}
@@ -530,6 +582,10 @@ impl Script {
         outer.words.truncate(count);
         if !rest.is_empty() {
             (outer.writes, outer.reads) = (Vec::new(), Vec::new());
+        }
+        if feeds {
+            outer.listed = listed::handed(place.input);
+            outer.handed |= !outer.listed.is_empty();
         }
         self.commands.push(outer);
         if rest.is_empty() {
@@ -640,8 +696,18 @@ impl Script {
                     if inner.first().is_some_and(|word| word.text.contains("{}")) {
                         return Err("`find` is handed the program's name".to_owned());
                     }
+                    let from = self.commands.len();
                     self.command(command, inner, inside)?;
-                    base.deep = true;
+                    // It reads what is found here, nothing else.
+                    let mut read = false;
+                    for command in self.commands.iter_mut().skip(from) {
+                        read |= std::mem::take(&mut command.named_elsewhere)
+                            || !listed::names_only(&command.program);
+                    }
+                    if read {
+                        base.deep = true;
+                        base.below = base.lists.clone();
+                    }
                 }
                 text if text.starts_with('-') || word.open => {
                     return Err(format!("`find {text}` is not known"));

@@ -8,6 +8,7 @@ mod builds;
 mod command;
 mod dialect;
 mod git;
+mod listed;
 mod meaning;
 mod options;
 mod reach;
@@ -22,6 +23,7 @@ mod tools;
 mod variables;
 
 pub use command::Command;
+pub use listed::names_only;
 pub use meaning::read;
 
 /// How the directory is asked for at which a project of git begins.
@@ -88,6 +90,8 @@ pub struct Simple {
     pub input: Option<Word>,
     /// It reads what another command prints.
     pub piped: bool,
+    /// What it prints may be handed on to another: by a pipe or a substitution.
+    pub handed: bool,
     /// It is the list of a `for`: a variable takes these values in turn.
     pub looped: bool,
 }

@@ -68,11 +68,14 @@ enum Arity {
     Value(Role),
     /// Only `--option=value`, or `-ovalue`.
     Attached(Role),
+    /// A name, and a value behind it.
+    Pair(Role),
 }
 
 /// An option in a table. The table's first word is the letters of options without a
-/// value; the others are `name`, `name=` with a value and `name?` with one that is
-/// attached or left out, a letter behind them saying what the value is.
+/// value; the others are `name`, `name=` with a value, `name==` with two words of which the
+/// second is it, and `name?` with one that is attached or left out, a letter behind them
+/// saying what the value is.
 fn find(table: &str, name: &str) -> Option<Arity> {
     let mut words = table.split_ascii_whitespace();
     let letters = words.next().unwrap_or_default();
@@ -96,7 +99,10 @@ fn find(table: &str, name: &str) -> Option<Arity> {
         };
         match rest.chars().next() {
             None => Some(Arity::Flag),
-            Some('=') => Some(Arity::Value(role(rest.get(1..).unwrap_or_default()))),
+            Some('=') => Some(match rest.strip_prefix("==") {
+                Some(letter) => Arity::Pair(role(letter)),
+                None => Arity::Value(role(rest.get(1..).unwrap_or_default())),
+            }),
             Some('?') => Some(Arity::Attached(role(rest.get(1..).unwrap_or_default()))),
             Some(_) => None,
         }
@@ -154,7 +160,7 @@ fn option<'w>(
         text: text.to_owned(),
         ..word.clone()
     };
-    let next = || -> Result<(Word, &'w [Word]), Unread> {
+    let next = |after: &'w [Word]| -> Result<(Word, &'w [Word]), Unread> {
         let (value, rest) = after
             .split_first()
             .ok_or_else(|| format!("`{name} {text}` has no value"))?;
@@ -197,7 +203,13 @@ fn option<'w>(
                 Ok(after)
             }
             (Some(Arity::Value(role)), None) => {
-                let (value, rest) = next()?;
+                let (value, rest) = next(after)?;
+                parsed.values.push((option.to_owned(), role, value));
+                Ok(rest)
+            }
+            (Some(Arity::Pair(role)), None) => {
+                let (_, rest) = next(after)?;
+                let (value, rest) = next(rest)?;
                 parsed.values.push((option.to_owned(), role, value));
                 Ok(rest)
             }
@@ -217,12 +229,18 @@ fn option<'w>(
         parsed.shown.push(format!("-{option}"));
         match find(table, &option) {
             Some(Arity::Flag) => parsed.flags.push(option),
+            // One table has the options of many programs; to some this one is a flag.
+            Some(Arity::Value(_)) if behind.is_empty() && after.is_empty() && harmless => {
+                parsed.flags.push(option);
+            }
             Some(Arity::Value(role)) if behind.is_empty() => {
-                let (value, rest) = next()?;
+                let (value, rest) = next(after)?;
                 parsed.values.push((option, role, value));
                 return Ok(rest);
             }
             Some(Arity::Attached(_)) if behind.is_empty() => parsed.flags.push(option),
+            // Only long options have two.
+            Some(Arity::Pair(_)) => return Err(unknown()),
             Some(Arity::Value(role) | Arity::Attached(role)) => {
                 parsed.values.push((option, role, value(behind)));
                 return Ok(after);

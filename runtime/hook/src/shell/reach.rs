@@ -89,11 +89,24 @@ pub(super) fn files(
     {
         return Err(format!("`{name}` may read files of its own"));
     }
+    // Compilers' tools take more words from a file that is named so.
+    if operands == Operands::Reads {
+        let files = words.iter().filter_map(|word| word.text.strip_prefix('@'));
+        command.reads.extend(files.map(str::to_owned));
+    }
     if matches!(operands, Operands::Reads | Operands::Pattern) {
         // One table has the options of many programs. What is a value to one of them is a
         // file to another, so it is taken for both. One character is a separator.
-        let values = parsed.values.iter().filter(|(_, role, value)| {
-            *role == Role::Text && (value.text.chars().count() > 1 || value.text == "~")
+        let pattern = |option: &str| {
+            matches!(
+                option,
+                "include" | "exclude" | "exclude-dir" | "glob" | "iglob"
+            )
+        };
+        let values = parsed.values.iter().filter(|(option, role, value)| {
+            *role == Role::Text
+                && !pattern(option)
+                && (value.text.chars().count() > 1 || value.text == "~")
         });
         command
             .reads
@@ -144,6 +157,10 @@ pub(super) fn files(
     Ok(())
 }
 
+fn texts(words: &[&Word]) -> Vec<String> {
+    words.iter().map(|word| word.text.clone()).collect()
+}
+
 /// `cp`, `mv` and the like: where the directory is the last operand, or an option's value,
 /// its files of the same names are written.
 fn copies(command: &mut Command, operands: Operands, parsed: &Parsed<'_>) -> Result<(), Unread> {
@@ -180,6 +197,13 @@ fn copies(command: &mut Command, operands: Operands, parsed: &Parsed<'_>) -> Res
         None if moved => String::new(),
         None => return Ok(()),
     };
+    if operands == Operands::Moves {
+        command.replaced = match name.as_str() {
+            "ln" if parsed.has(&["f", "force"]) => Some((texts(words), to.clone())),
+            "mv" => Some((texts(words), to.clone())),
+            _ => None,
+        };
+    }
     for word in words {
         if moved {
             command.writes.extend(paths(&name, &[word])?);

@@ -419,6 +419,9 @@ impl Reader {
         };
         let mut document = None;
         let read = self.words_of(&mut command, &mut document);
+        command.handed = !self.open.is_empty()
+            || self.substitutions > 0
+            || self.peek() == Some('|') && !self.sees("||");
         // What was read of it is judged, whatever follows.
         let any = !command.words.is_empty() || !command.redirects.is_empty();
         if any && !self.refused {
@@ -490,8 +493,16 @@ impl Reader {
                         continue;
                     }
                     // Some shells end or begin a block here.
-                    if matches!(bare.as_str(), "{" | "}") {
+                    if matches!(bare.as_str(), "{" | "}") && self.dialect.is_rich() {
                         return Err(format!("`{bare}` stands among a command's words"));
+                    }
+                    // Zsh ends a block at a brace at the end of a word.
+                    let braces = |c: char| bare.matches(c).count();
+                    if self.dialect == Dialect::Zsh
+                        && bare.ends_with('}')
+                        && braces('{') < braces('}')
+                    {
+                        return Err("a word ends with a brace".to_owned());
                     }
                     let words = self.expanded(word, &bare)?;
                     if command.words.is_empty() && words.len() > 1 {

@@ -56,6 +56,7 @@ pub(super) fn below(name: &str, parsed: &Parsed<'_>) -> Option<Below> {
                     .filter_map(|glob| glob.strip_prefix('!'))
                     .map(|glob| glob.trim_start_matches("**/").to_owned())
                     .collect(),
+                ..Below::default()
             })
         }
         "cp" | "rsync" | "scp" | "zip" | "gzip" | "diff" if parsed.has(&recursive) => Some(all),

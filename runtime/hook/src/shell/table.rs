@@ -118,10 +118,16 @@ const PROGRAMS: &[Program] = &[
          basename dirname expr logname groups locale cal ncal getconf sw_vers exit return break continue \
          shift wait times tr ps pgrep umask popd dirs kill pkill killall yes numfmt factor users who w \
          last uptime lscpu lsblk lsusb lspci lsmod vmstat iostat mpstat dmesg ulimit stty tput clear hostid pathchk \
-         nproc pidof pstree ipcs lsns findmnt getfacl getopt ss netstat vm_stat ioreg \
-         system_profiler whereis apropos whatis mdfind mdls lsof look",
+         nproc pidof pstree ipcs lsns findmnt getfacl getopt netstat vm_stat ioreg \
+         system_profiler whereis apropos whatis mdfind mdls lsof",
         Text,
         "-",
+    ),
+    // `-D` writes a file, `-F` reads one.
+    usual(
+        "ss",
+        Text,
+        "nrlatuxwpemiosbH460dE numeric resolve listening all tcp udp unix raw processes extended memory info options summary no-header",
     ),
     usual(
         "date",
@@ -168,6 +174,14 @@ const PROGRAMS: &[Program] = &[
         operands: InOut,
         verbs: "",
     },
+    usual("man", Reads, "kfaw s= S= whatis apropos where"),
+    usual(
+        "journalctl",
+        Text,
+        "aefkqrxmbn t= g= o= S= U= u= p= since= until= unit= user-unit= lines? priority= identifier= grep= output= no-pager follow \
+         reverse catalog all boot? dmesg utc no-hostname quiet user system list-boots disk-usage case-sensitive? no-tail",
+    ),
+    usual("look", Pattern, "abdf t="),
     harmless(
         "grep egrep fgrep",
         Pattern,
@@ -185,7 +199,7 @@ const PROGRAMS: &[Program] = &[
     usual(
         "jq jaq gojq",
         Pattern,
-        "ncrRsSeCMaj0 f=r from-file=r indent= tab arg= argjson= slurpfile= rawfile= args jsonargs null-input compact-output raw-output \
+        "ncrRsSeCMaj0 f=r from-file=r indent= tab arg== argjson== slurpfile==r rawfile==r args jsonargs null-input compact-output raw-output \
          raw-input slurp sort-keys exit-status color-output monochrome-output ascii-output join-output stream seq unbuffered version help raw-output0",
     ),
     usual(
@@ -336,25 +350,26 @@ const PROGRAMS: &[Program] = &[
     verbs(
         "cargo",
         Style::Usual,
-        "vqhVFrd p= j= F= package= exclude= features= bin= example= test= bench= jobs= profile= target= manifest-path=x target-dir=w \
+        "vqhVFrdn p= j= F= package= exclude= features= bin= example= test= bench= jobs= profile= target= manifest-path=x target-dir=w \
          message-format= color= workspace all all-targets all-features no-default-features release lib bins examples tests benches \
          verbose quiet locked frozen offline no-run no-fail-fast keep-going doc no-deps open document-private-items check fix \
          allow-dirty allow-staged depth= edges= i= e= duplicates format-version= dry-run precise= version help name= \
          edition= vcs= dev build timings? path=x root=w force list bench= benches unit-graph ignore-rust-version prefix= charset= \
          no-dedupe no-dev-dependencies filter-platform= invert? duplicates workspace show-output color= advisories bans licenses sources \
-         all-targets explain message-format= lcov html ignore= deny= hide-inclusion-graph",
+         all-targets explain message-format= lcov html ignore= deny= hide-inclusion-graph optional no-optional rename= default-features no-verify",
         "build b check c test t run r bench clippy fmt doc d tree metadata clean update fix new init nextest version help locate-project pkgid fetch install expand miri deny machete audit outdated llvm-cov \
          tarpaulin udeps hack semver-checks public-api bloat asm geiger criterion insta search info report verify-project read-manifest \
-         generate-lockfile vet about spellcheck sort msrv",
+         generate-lockfile vet about spellcheck sort msrv add remove rm publish package",
     ),
     verbs(
         "npm pnpm yarn bun",
         Style::Usual,
-        "sgvDh silent prefer-offline no-audit no-fund production omit= include= ignore-scripts frozen-lockfile immutable \
+        "sgvDhr no-git-tag-version silent prefer-offline no-audit no-fund production omit= include= ignore-scripts frozen-lockfile immutable \
          legacy-peer-deps json depth= all long version help if-present workspaces workspace= w= loglevel= no-progress ci verbose watch? coverage reporter= recursive filter= F= prefix=x C=x dir=x cwd=x \
          offline dry-run audit-level= package-lock-only bail? port= t= timeout= update-snapshots parallel production? no-optional \
          omit= only= format? pattern= global",
-        "install i ci test t run run-script start build ls list outdated audit view why explain pack prune dedupe version help lint dev format typecheck check",
+        "install i ci test t run run-script start build ls list outdated audit view why explain pack prune dedupe version help lint dev format typecheck check \
+         config cache pkg root prefix bin uninstall remove rm un exec workspace",
     ),
     verbs(
         "pip pip3",

@@ -115,7 +115,7 @@ const TOOLS: &[Tool] = &[
          release/list release/view workflow/list workflow/view api search/* label/list gist/list gist/view cache/list status auth/status \
          secret/list variable/list variable/get ruleset/list ruleset/view ruleset/check org/list project/list project/view project/item-list \
          project/field-list extension/list alias/list config/get config/list version help attestation/verify",
-        "",
+        "pr/checkout",
         "--web -w --show-token -t",
     ),
     tool(
@@ -330,6 +330,25 @@ fn has(list: &str, words: &[&str]) -> bool {
     })
 }
 
+/// The words that may be the verb where an option is not known: it may take the next word
+/// for its value.
+pub(super) fn may_be_verbs(args: &[Word]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = false;
+    for word in args {
+        if word.text.starts_with(['-', '+']) {
+            open = !word.text.contains('=');
+            continue;
+        }
+        found.push(word.text.clone());
+        if !open {
+            break;
+        }
+        open = false;
+    }
+    found
+}
+
 /// Reads a command of one of these programs.
 pub(super) fn tool_command(base: &mut Command, args: &[Word]) -> Result<(), Unread> {
     let name = base.program.clone();
@@ -356,6 +375,11 @@ pub(super) fn tool_command(base: &mut Command, args: &[Word]) -> Result<(), Unre
         return Ok(());
     };
     values(base, &parsed)?;
+    // Whatever could be a file counts as read.
+    let named = parsed.values.iter().map(|(_, _, word)| word);
+    let named = named.chain(parsed.operands.iter().skip(1).copied());
+    let files = named.filter(|word| !word.text.contains("://"));
+    base.reads.extend(files.map(|word| word.text.clone()));
     let words: Vec<&str> = parsed
         .operands
         .iter()

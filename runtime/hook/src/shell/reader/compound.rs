@@ -13,6 +13,9 @@ impl Reader {
                 self.opened(fed);
                 command.piped = fed;
             }
+            "}" if !self.dialect.is_rich() && self.open.is_empty() => {
+                return Err(self.refuse());
+            }
             "fi" | "done" | "}" => {
                 self.closed();
                 command.piped = self.fed();
@@ -39,8 +42,13 @@ impl Reader {
                 self.define(name.text);
                 self.space()?;
             }
-            // There it is a program, whose words nothing can close.
-            "function" if self.names_a_block() => return Err(self.refuse()),
+            // There it is a program that nobody has, and its brace is a word like any other.
+            "function" if !self.dialect.is_rich() => {
+                command.words.push(Word {
+                    text: ":".to_owned(),
+                    ..Word::default()
+                });
+            }
             "esac" | "select" | "function" | "coproc" | "foreach" | "repeat" | "end" | "always"
             | "in" => {
                 return Err(format!("it has a `{bare}`"));
@@ -48,19 +56,6 @@ impl Reader {
             _ => return Ok(false),
         }
         Ok(true)
-    }
-
-    /// Whether a name and an opening brace follow.
-    fn names_a_block(&self) -> bool {
-        let rest: String = self
-            .chars
-            .get(self.at..)
-            .unwrap_or_default()
-            .iter()
-            .take_while(|c| **c != '\n')
-            .collect();
-        let mut words = rest.split_ascii_whitespace();
-        words.next().is_some_and(function_name) && words.next() == Some("{")
     }
 
     fn define(&mut self, name: String) {

@@ -80,6 +80,10 @@ impl Reader {
             return Err("a redirection is unusual".to_owned());
         }
         let copies = matches!(operator, ">&" | "<&");
+        // Bash ends the redirection behind the dash, and a word begins.
+        if copies && bare.starts_with('-') && bare != "-" {
+            return Err("a redirection is unusual".to_owned());
+        }
         let number = target
             .text
             .trim_end_matches('-')

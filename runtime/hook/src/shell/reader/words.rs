@@ -251,7 +251,10 @@ impl Reader {
         }
         let inner = super::commands(&inside, self.depth + 1, self.dialect);
         self.commands
-            .extend(inner.commands.into_iter().map(|command| (command, None)));
+            .extend(inner.commands.into_iter().map(|mut command| {
+                command.handed = true;
+                (command, None)
+            }));
         self.functions.extend(inner.functions);
         if let Some(why) = inner.unread {
             self.note(why);
