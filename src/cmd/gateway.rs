@@ -1,7 +1,7 @@
 //! `bouncer gateway`: one checkpoint in front of all servers that the policy names.
 
 use super::endpoint::{EndpointError, expand};
-use super::run::{OBSERVING, audit_log, desk, kept, metrics, shared_budgets};
+use super::run::{Desk, OBSERVING, audit_log, desk, kept, metrics, shared_budgets};
 use super::{page, reload};
 use crate::cli::{GatewayArgs, ListenArgs, PolicySource};
 use crate::output::note;
@@ -184,6 +184,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
     let board = page.as_ref().map(|page| page.status().clone());
     let _link = page.and_then(|page| page.start(path));
     let places = board.clone();
+    let desks = Desk::default();
     let open = Box::new(move |conversation: &str, plan: &Plan| {
         let (_, audit) = audit_log(audit.clone(), &kept, conversation, plan).map_err(
             |failure| match failure {
@@ -191,7 +192,7 @@ fn over_http(listen: Listen, common: Common) -> Outcome {
                 _ => "the audit log cannot be opened".to_owned(),
             },
         )?;
-        let desk = desk(plan, approvals.clone(), conversation.to_owned());
+        let desk = desks.of(plan, approvals.clone(), conversation.to_owned());
         let mut gate = Gate::new(plan.clone());
         gate.fronts_servers();
         gate.limit_provenance_to(limit);

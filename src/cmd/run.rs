@@ -14,8 +14,10 @@ use bouncer_proxy::{
     Approvals, Changes, Endpoint, Guarded, Metrics, Proxy, Settings, conversation_id,
 };
 use bouncer_store::SharedBudgets;
-use bouncer_store::approvals::Store;
+use bouncer_store::approvals::{Lifetimes, Store};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 /// Said at the start, where nobody is to overlook it.
@@ -201,18 +203,47 @@ pub(super) fn audit_log(
 /// The approvals given out of band. Without them such calls are denied, so a store that
 /// cannot be opened is no reason not to start.
 pub(super) fn desk(plan: &Plan, path: Option<PathBuf>, conversation: String) -> Option<Approvals> {
-    let path = path.or_else(Store::default_path)?;
-    match Store::open(&path, source::lifetimes(plan)) {
-        Ok(store) => {
-            let digest = plan.digest().iter().map(|b| format!("{b:02x}"));
-            Some(Approvals::new(store, conversation, digest.collect()))
+    Desk::default().of(plan, path, conversation)
+}
+
+/// The store of approvals, which is opened once for all conversations.
+#[derive(Default)]
+pub(super) struct Desk(RefCell<Option<(Lifetimes, Rc<Store>)>>);
+
+impl Desk {
+    /// See [`desk`].
+    pub(super) fn of(
+        &self,
+        plan: &Plan,
+        path: Option<PathBuf>,
+        conversation: String,
+    ) -> Option<Approvals> {
+        let digest = plan.digest().iter().map(|b| format!("{b:02x}"));
+        let store = self.store(path, source::lifetimes(plan))?;
+        Some(Approvals::new(store, conversation, digest.collect()))
+    }
+
+    fn store(&self, path: Option<PathBuf>, lifetimes: Lifetimes) -> Option<Rc<Store>> {
+        // Another policy may say how long approvals hold.
+        if let Some((known, store)) = &*self.0.borrow()
+            && *known == lifetimes
+        {
+            return Some(Rc::clone(store));
         }
-        Err(error) => {
-            note(&format!(
-                "nobody can approve calls out of band: `{}` cannot be used: {error}",
-                path.display()
-            ));
-            None
+        let path = path.or_else(Store::default_path)?;
+        match Store::open(&path, lifetimes) {
+            Ok(store) => {
+                let store = Rc::new(store);
+                *self.0.borrow_mut() = Some((lifetimes, Rc::clone(&store)));
+                Some(store)
+            }
+            Err(error) => {
+                note(&format!(
+                    "nobody can approve calls out of band: `{}` cannot be used: {error}",
+                    path.display()
+                ));
+                None
+            }
         }
     }
 }

@@ -496,11 +496,10 @@ impl Gate {
             tool: "tools/list",
             call: 0,
         };
-        for tool in tools {
-            conversation
-                .provenance
-                .record_observed(&source, &tool.name, &tool.json);
-        }
+        let tools = tools.iter().map(|tool| Arc::clone(&tool.json));
+        conversation
+            .provenance
+            .record_definitions(&source, tools.collect());
     }
 
     /// Records how a server introduces itself: the result of `initialize`. As observed

@@ -34,13 +34,14 @@ struct Waiting {
     call: u64,
     time: u64,
     said: Said,
-    value: Arc<Value>,
 }
 
 enum Said {
-    Result(OutputLabels),
+    Result(OutputLabels, Arc<Value>),
     /// Below this field.
-    Observed(Box<str>),
+    Observed(Box<str>, Arc<Value>),
+    /// Of tools, each below its name.
+    Definitions(Vec<Arc<Value>>),
 }
 
 /// A record that is taken apart elsewhere. Comes back to where it belongs when it is done, or
@@ -97,15 +98,17 @@ impl Unread {
         self.lost = true;
     }
 
-    fn put(&mut self, source: &Source<'_>, time: u64, said: Said, value: &Arc<Value>) {
-        self.bytes += weight(value);
+    fn put(&mut self, source: &Source<'_>, time: u64, said: Said) {
+        self.bytes += match &said {
+            Said::Result(_, value) | Said::Observed(_, value) => weight(value),
+            Said::Definitions(tools) => tools.iter().map(|tool| weight(tool)).sum(),
+        };
         self.waiting.push(Waiting {
             server: source.server.map(Into::into),
             tool: source.tool.into(),
             call: source.call,
             time,
             said,
-            value: Arc::clone(value),
         });
     }
 
@@ -140,7 +143,7 @@ impl Provenance {
         if !plain || !says_something(result) {
             return self.record_result(source, labels, result);
         }
-        self.put_aside(source, Said::Result(labels.clone()), result);
+        self.put_aside(source, Said::Result(labels.clone(), Arc::clone(result)));
         Read {
             untrusted: true,
             private: false,
@@ -149,12 +152,19 @@ impl Provenance {
 
     /// As [`Self::record_observed`], of something that others hold as well.
     pub fn record_observed_shared(&mut self, source: &Source<'_>, field: &str, said: &Arc<Value>) {
-        self.put_aside(source, Said::Observed(field.into()), said);
+        self.put_aside(source, Said::Observed(field.into(), Arc::clone(said)));
     }
 
-    fn put_aside(&mut self, source: &Source<'_>, said: Said, value: &Arc<Value>) {
+    /// As [`Self::record_observed_shared`], of definitions of tools, each below its name.
+    pub fn record_definitions(&mut self, source: &Source<'_>, tools: Vec<Arc<Value>>) {
+        if !tools.is_empty() {
+            self.put_aside(source, Said::Definitions(tools));
+        }
+    }
+
+    fn put_aside(&mut self, source: &Source<'_>, said: Said) {
         self.time = super::unix_ms();
-        self.unread.put(source, self.time, said, value);
+        self.unread.put(source, self.time, said);
         // What waits is not counted against the limit, but takes memory.
         if self.unread.bytes > self.limit / 4 {
             self.settle();
@@ -180,8 +190,14 @@ impl Provenance {
             let name = self.names.id(waiting.server.as_deref(), &waiting.tool);
             let mut recorder = Recorder::new(self, name, waiting.call, None);
             match &waiting.said {
-                Said::Result(labels) => recorder.result(labels, &waiting.value),
-                Said::Observed(field) => recorder.said(field, &waiting.value),
+                Said::Result(labels, value) => recorder.result(labels, value),
+                Said::Observed(field, value) => recorder.said(field, value),
+                Said::Definitions(tools) => {
+                    for tool in tools {
+                        let name = tool.get("name").and_then(Value::as_str);
+                        recorder.said(name.unwrap_or_default(), tool);
+                    }
+                }
             }
             self.tidy();
         }

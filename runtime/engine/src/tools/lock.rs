@@ -125,7 +125,7 @@ impl Lock {
                 }
                 entry.insert("name".to_owned(), json!(tool.definition.name));
                 entry.insert("digest".to_owned(), json!(hex(&tool.definition.digest)));
-                entry.insert("definition".to_owned(), tool.definition.json.clone());
+                entry.insert("definition".to_owned(), Value::clone(&tool.definition.json));
                 Value::Object(entry)
             })
             .collect();

@@ -20,7 +20,8 @@ const MAX_FILED: usize = 1000;
 /// The store, and what every request of this proxy has in common.
 #[derive(Debug)]
 pub struct Approvals {
-    store: Store,
+    /// One for all conversations of the process.
+    store: Rc<Store>,
     conversation: String,
     plan: RefCell<Rc<str>>,
     /// By the key of the whole call: what a human was asked about, once and for the
@@ -59,7 +60,7 @@ impl Approvals {
     /// Approvals over the store that the command line shares, for the `conversation` of one
     /// proxy and the plan with this digest.
     #[must_use]
-    pub fn new(store: Store, conversation: String, plan: String) -> Self {
+    pub fn new(store: Rc<Store>, conversation: String, plan: String) -> Self {
         Self {
             store,
             conversation,
