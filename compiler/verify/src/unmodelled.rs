@@ -7,10 +7,13 @@
 use super::names::{Glob, Tool};
 use super::session::ANYTHING;
 use super::stages::{contract_of, trusted_items};
-use bouncer_compiler::policy::{Contract, Policy, RuleSet, TrustedForm};
+use bouncer_compiler::policy::{Contract, Layer, Policy, RuleSet, TrustedForm};
 use bouncer_engine::gate::Doing;
 use bouncer_plan::format::{EffectVerdicts, GlobKind};
 use bouncer_plan::{Effects, Verdict};
+
+/// What the names of an agent's own tools begin with; a server can be called so as well.
+const OWN: &str = "agent__";
 
 /// What is not known of a tool beside its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +68,12 @@ pub(super) fn may_be_forbidden(policy: &Policy) -> bool {
 }
 
 /// Whether another reading of the name finds another contract: servers' names may hold
-/// what stands between a server and a tool.
+/// what stands between a server and a tool, and for an agent's own tools no pack speaks.
 pub(super) fn is_ambiguous(policy: &Policy, tool: &Tool, known: Known) -> bool {
+    let own = tool.full.starts_with(OWN) && !known.listed;
+    if own && contract_of(policy, tool).is_some_and(|contract| contract.layer == Layer::Pack) {
+        return true;
+    }
     if known.listed || known.pattern || tool.full.matches("__").count() < 2 {
         return false;
     }
