@@ -22,7 +22,7 @@ pub fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
         if letters.abs_diff(length) > allowed && k.is_ascii() {
             continue;
         }
-        let edits = distance(&word, &plain(k));
+        let edits = strsim::osa_distance(&word, &plain(k));
         if edits <= allowed && best.is_none_or(|(least, _)| edits < least) {
             best = Some((edits, k));
         }
@@ -44,30 +44,6 @@ fn plain(word: &str) -> String {
         .filter(|c| !matches!(c, '_' | '-' | ' '))
         .flat_map(char::to_lowercase)
         .collect()
-}
-
-/// Edits (insert, remove, replace, swap neighbours) between two short words.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    // Three rows of the table are enough: the swap looks back two.
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for (i, &ca) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, &cb) in b.iter().enumerate() {
-            let at = |r: &[usize], n: usize| r.get(n).copied().unwrap_or(usize::MAX - 1);
-            let mut best = (at(&last, j) + usize::from(ca != cb))
-                .min(at(&last, j + 1) + 1)
-                .min(at(&row, j) + 1);
-            let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(&cb) && b.get(j - 1) == Some(&ca);
-            if swapped {
-                best = best.min(at(&before, j - 1) + 1);
-            }
-            row.push(best);
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last.last().copied().unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

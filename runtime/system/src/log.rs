@@ -1,9 +1,10 @@
 //! Notes for the user on standard error; standard output is the protocol's.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io::Write;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// A peer that sends garbage forever must not fill somebody's disk.
@@ -13,7 +14,21 @@ const SECONDS_PER_NOTE: u64 = 6;
 
 static NOTES: AtomicU64 = AtomicU64::new(0);
 static SILENT: AtomicBool = AtomicBool::new(false);
+/// What [`note_once`] has said.
+static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 static START: OnceLock<Instant> = OnceLock::new();
+
+/// Writes one line as [`note`], but for `key` only once in this process.
+///
+/// What was said is kept; after [`MAX_NOTES`] keys nothing new is.
+pub fn note_once(key: String, message: fmt::Arguments<'_>) {
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    let new = (said.len() as u64) < MAX_NOTES && said.insert(key);
+    drop(said);
+    if new {
+        note(message);
+    }
+}
 
 /// Writes one line. Text from outside has to be escaped by the caller.
 pub fn note(message: fmt::Arguments<'_>) {

@@ -35,6 +35,7 @@ mod shared;
 mod sink;
 mod survey;
 mod tool;
+mod unmatched;
 mod walk;
 
 pub use attempt::Attempt;
@@ -166,6 +167,22 @@ impl Gate {
         names: impl Iterator<Item = &'n str>,
     ) -> Vec<Surveyed> {
         survey::survey(&self.policy, &self.pins, server, names)
+    }
+
+    /// The names in rules and in the user's own contracts that mean none of the tools that
+    /// were listed so far, in order. Empty where the plan contradicts itself.
+    ///
+    /// Looks at each name with each tool; for the start and for reloads.
+    #[must_use]
+    pub fn unmatched(&self) -> Vec<String> {
+        let tables = self.policy.plan().tables();
+        unmatched::unmatched(tables, self.pins.listed()).unwrap_or_default()
+    }
+
+    /// The names of the listed tools, as rules know them.
+    pub fn listed(&self) -> impl Iterator<Item = String> {
+        let listed = self.pins.listed();
+        listed.map(|(server, name)| link::full_name(server, name))
     }
 
     /// What calls of a tool can do, before any; `None` where the plan contradicts itself.

@@ -55,6 +55,14 @@ impl Pins {
         self.listed
     }
 
+    /// The servers and names of the tools that were listed and stand in one way only.
+    pub fn listed(&self) -> impl Iterator<Item = (Option<&str>, &str)> {
+        self.definitions.values().filter_map(|listed| {
+            let definition = listed.definition.as_ref()?;
+            Some((listed.server.as_deref(), definition.name.as_str()))
+        })
+    }
+
     /// The tool with that key, and its place in [`Self::tools`].
     pub fn find(&self, key: &str) -> Result<Option<(usize, &Tool)>, Corrupt> {
         let Some(&index) = self.names.get(key) else {

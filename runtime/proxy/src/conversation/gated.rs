@@ -1,6 +1,7 @@
 //! The gate with one conversation, which several servers may share.
 
 use crate::conversation::judge::{Judge, Judgement, Pass};
+use crate::conversation::unmatched;
 use bouncer_engine::gate::{Attempt, Call, Conversation, Gate, Surveyed, Unvouched};
 use bouncer_engine::tools::{Lock, ToolDefinition};
 use bouncer_plan::Verdict;
@@ -240,5 +241,11 @@ impl Judge for GatedConversation {
     fn survey(&self, tools: &mut dyn Iterator<Item = &str>) -> Vec<Surveyed> {
         let gate = &self.shared.borrow().gate;
         gate.survey(self.server.as_deref(), tools)
+    }
+
+    fn tell_unmatched(&self, all: bool) {
+        // Without a server's name there is one server only.
+        let all = all || self.server.is_none();
+        unmatched::tell(&self.shared.borrow().gate, all);
     }
 }

@@ -78,4 +78,7 @@ pub(crate) trait Judge {
     fn survey(&self, _tools: &mut dyn Iterator<Item = &str>) -> Vec<Surveyed> {
         Vec::new()
     }
+    /// Tells people of names in the policy that mean none of the listed tools, once for
+    /// each policy. `all`: there are no other servers whose tools could be meant.
+    fn tell_unmatched(&self, _all: bool) {}
 }

@@ -9,3 +9,4 @@ pub(crate) mod guarded;
 pub(crate) mod judge;
 pub(crate) mod related;
 pub(crate) mod settings;
+mod unmatched;

@@ -65,6 +65,7 @@ impl<J: Judge + 'static> Mediator<J> {
             judge.pin(&without_contradictions(found.tools));
             judge.observe(&self.listing.shown.take());
         }
+        judge.tell_unmatched(false);
         drop(judge);
         self.tell_changes(&names);
     }

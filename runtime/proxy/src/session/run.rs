@@ -74,7 +74,10 @@ impl Proxy {
         mediator.hidden_tools.on.set(!observe);
         let hang_up_ends = self.changes.is_none();
         let shown = Rc::clone(&mediator);
-        let changed = move || shown.tools_may_differ();
+        let changed = move || {
+            shown.tools_may_differ();
+            shown.judge.borrow().tell_unmatched(false);
+        };
         let follow = self
             .changes
             .map(|changes| reload::follow(changes, session, records, changed));
