@@ -9,11 +9,11 @@ use std::{env, fs};
 
 const SOURCE: &str = "../../packs/effects.yaml";
 /// Effects with the bits that they have in a plan, and behind them the kinds of verbs.
-const BITS: [&str; 16] = [
+const BITS: [&str; 17] = [
     "read", "write", "send", "publish", "fetch", "run", "pay", "grant", "destroy", "act", "make",
-    "change", "undo", "operate", "ask", "body",
+    "change", "undo", "operate", "ask", "body", "launch",
 ];
-const SECTIONS: [&str; 12] = [
+const SECTIONS: [&str; 14] = [
     "verbs",
     "either",
     "made",
@@ -21,9 +21,11 @@ const SECTIONS: [&str; 12] = [
     "undone",
     "about",
     "operated",
+    "launched",
     "asked",
     "arguments",
     "operands",
+    "given",
     "certain",
     "choices",
 ];
@@ -32,7 +34,7 @@ fn main() -> Result<(), String> {
     println!("cargo::rerun-if-changed={SOURCE}");
     println!("cargo::rerun-if-changed=build.rs");
     let text = fs::read_to_string(SOURCE).map_err(|error| format!("{SOURCE}: {error}"))?;
-    let mut tables: BTreeMap<&str, BTreeMap<&str, u16>> = SECTIONS
+    let mut tables: BTreeMap<&str, BTreeMap<&str, u32>> = SECTIONS
         .into_iter()
         .map(|name| (name, BTreeMap::new()))
         .collect();
@@ -75,7 +77,7 @@ fn main() -> Result<(), String> {
         let name = name.to_uppercase();
         writeln!(
             code,
-            "pub(super) static {name}: &[(&str, u16)] = &{:?};",
+            "pub(super) static {name}: &[(&str, u32)] = &{:?};",
             Vec::from_iter(table)
         )
         .map_err(|error| error.to_string())?;
@@ -85,7 +87,7 @@ fn main() -> Result<(), String> {
 }
 
 /// The bits of `send+grant`.
-fn set(names: &str) -> Option<u16> {
+fn set(names: &str) -> Option<u32> {
     let bit = |name: &str| BITS.iter().position(|effect| *effect == name);
     names
         .split('+')

@@ -422,3 +422,61 @@ fn a_gateway_that_cannot_work_does_not_start() {
         "{errors}"
     );
 }
+
+/// The lines of a file that have `words`, as soon as there are any.
+fn until_told(path: &Path, words: &str) -> Vec<String> {
+    let start = Instant::now();
+    loop {
+        let text = std::fs::read_to_string(path).unwrap();
+        let told: Vec<String> = text
+            .lines()
+            .filter(|line| line.contains(words))
+            .map(str::to_owned)
+            .collect();
+        if !told.is_empty() {
+            return told;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "{text}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn names_of_no_tool_are_told_at_the_start_and_after_a_reload() {
+    let policy = |rules: &str| {
+        format!(
+            "version: 1\nrules:\n  - {{tool: 'mail__*', action: ask}}\n  - {{tool: 'agent__shell', action: deny}}\n{rules}{}",
+            servers(&["mail"])
+        )
+    };
+    let place = Place::new(
+        "bouncer.yaml",
+        &policy(
+            "  - {tool: 'mail__send_emial', action: deny}\n  - {tool: 'post__read_inbox', action: deny}\n",
+        ),
+    );
+    let mut agent = place.gateway(&[]);
+    agent.until_tools(|tools| tools.len() == 4);
+    let stderr = place.path("stderr");
+    let told = until_told(&stderr, "\"post__read_inbox\"");
+    assert!(
+        told[0].ends_with("no server has such a tool: did you mean \"mail__read_inbox\"?"),
+        "{told:?}"
+    );
+    let told = until_told(&stderr, "\"mail__send_emial\"");
+    assert!(
+        told[0].ends_with("did you mean \"mail__send_email\"?"),
+        "{told:?}"
+    );
+    let text = std::fs::read_to_string(&stderr).unwrap();
+    assert!(
+        !text.contains("\"mail__*\"") && !text.contains("agent__shell"),
+        "{text}"
+    );
+
+    let other = policy("  - {tool: 'mail__remove_message', action: deny}\n");
+    std::fs::write(place.path("bouncer.yaml"), other).unwrap();
+    let told = until_told(&stderr, "\"mail__remove_message\"");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(agent.leave(), 0);
+}

@@ -127,11 +127,10 @@ const WANTED: [(Effect, f64, f64); 8] = [
 
 /// What is reached where it is less than wanted. Numbers only go up, and a line goes when it
 /// is not needed any more.
-const SHORT: [(Effect, f64, f64); 5] = [
+const SHORT: [(Effect, f64, f64); 4] = [
     (Effect::Send, 0.92, 0.85),
     (Effect::Fetch, 0.93, 0.84),
-    (Effect::Run, 0.84, 0.81),
-    (Effect::Grant, 0.82, 0.85),
+    (Effect::Run, 0.87, 0.82),
     (Effect::Act, 0.60, 0.85),
 ];
 

@@ -12,7 +12,7 @@ pub use arguments::schema_arguments;
 
 use bouncer_plan::{Effect, Effects};
 use name::Words;
-use tables::{ARGUMENTS, CERTAIN, CHOICES, OPERANDS};
+use tables::{ARGUMENTS, CERTAIN, CHOICES, GIVEN, OPERANDS};
 
 /// What a tool, or one call of it, is taken to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,10 +104,12 @@ pub fn explain<'a>(
         let speaks = !filters && (value.is_none() || known.is_empty());
         let certain = CERTAIN.get(argument).filter(|_| speaks);
         let operated = OPERANDS.get(argument).filter(|_| words.operates());
+        let given = GIVEN.get(argument).filter(|_| words.gives());
         let says = ARGUMENTS.get(argument).unwrap_or_default().effects();
         let adds = may_add(says, known, asks)
             .union(certain.unwrap_or_default().effects())
-            .union(operated.unwrap_or_default().effects());
+            .union(operated.unwrap_or_default().effects())
+            .union(given.unwrap_or_default().effects());
         if !adds.without(always).is_empty() {
             note(adds, Because::Argument(argument));
             always = always.union(adds);

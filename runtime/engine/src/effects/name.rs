@@ -23,6 +23,13 @@ const BEHIND: [&str; 12] = [
     "info",
 ];
 
+/// Verbs that decide where they stand last, also behind words that are verbs elsewhere:
+/// `schedule_delete`, `draft_update`. Not in the plural: `get_updates`.
+const LAST: [&str; 11] = [
+    "get", "create", "update", "delete", "remove", "add", "edit", "start", "stop", "enable",
+    "disable",
+];
+
 /// The words of one name.
 pub(super) struct Words<'a> {
     text: &'a str,
@@ -103,6 +110,20 @@ impl<'a> Words<'a> {
         })
     }
 
+    /// The verb at the end of a name that begins with another.
+    fn last_verb(&self, first: &Verb) -> Option<Verb> {
+        let last = self.count.checked_sub(1)?;
+        let reads = !first.says.effects().contains(Effect::Write);
+        let decides = first.words == (0..1) && !reads && !self.is_any(0, &LAST);
+        let decides = decides && last > 0 && self.is_any(last, &LAST);
+        decides.then(|| self.verb_at(VERBS, last))?
+    }
+
+    /// Whether the verb makes or changes something.
+    pub fn gives(&self) -> bool {
+        self.verb().is_some_and(|verb| verb.says.gives())
+    }
+
     /// Whether the name has no verb.
     pub fn is_silent(&self) -> bool {
         self.verb().is_none()
@@ -152,6 +173,13 @@ impl<'a> Words<'a> {
         let Some(verb) = self.verb() else {
             return Effects::NONE;
         };
+        if let Some(last) = self.last_verb(&verb) {
+            // What the first says still counts where it is more than reading or writing.
+            let harmless = Effects::one(Effect::Read).with(Effect::Write);
+            let first = verb.says.effects().without(harmless);
+            note(first, Because::Word(self.text(verb.words)));
+            return self.done(&last, self, note).union(first);
+        }
         let mut all = self.done(&verb, self, note);
         for at in verb.words.end + 1..self.count {
             // `create_or_update`, `delete_and_recreate`

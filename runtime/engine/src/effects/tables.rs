@@ -11,7 +11,7 @@ mod generated {
 
 /// A list of words with what they say, sorted.
 #[derive(Clone, Copy)]
-pub(super) struct Table(&'static [(&'static str, u16)]);
+pub(super) struct Table(&'static [(&'static str, u32)]);
 
 /// Words that are verbs wherever they stand.
 pub(super) const VERBS: Table = Table(generated::VERBS);
@@ -24,11 +24,14 @@ pub(super) const UNDONE: Table = Table(generated::UNDONE);
 /// Words before a thing that is made, changed or undone.
 pub(super) const ABOUT: Table = Table(generated::ABOUT);
 pub(super) const OPERATED: Table = Table(generated::OPERATED);
+pub(super) const LAUNCHED: Table = Table(generated::LAUNCHED);
 pub(super) const ASKED: Table = Table(generated::ASKED);
 /// Names of arguments, without separators.
 pub(super) const ARGUMENTS: Table = Table(generated::ARGUMENTS);
 /// Names of arguments of what is operated.
 pub(super) const OPERANDS: Table = Table(generated::OPERANDS);
+/// Names of arguments of what a verb gives that makes or changes something.
+pub(super) const GIVEN: Table = Table(generated::GIVEN);
 /// Names of arguments that say so whatever the name of the tool does.
 pub(super) const CERTAIN: Table = Table(generated::CERTAIN);
 /// Names of arguments whose value says what is done.
@@ -36,12 +39,12 @@ pub(super) const CHOICES: Table = Table(generated::CHOICES);
 
 /// What a table says of a word: effects, and of a verb its kinds.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Says(u16);
+pub(super) struct Says(u32);
 
 impl Says {
     /// The effects.
     pub const fn effects(self) -> Effects {
-        match Effects::from_bits(self.0 & Effects::ALL.bits()) {
+        match Effects::from_bits((self.0 & Self::EFFECTS) as u16) {
             Some(effects) => effects,
             None => Effects::NONE,
         }
@@ -51,14 +54,15 @@ impl Says {
     /// in place of the verb.
     pub fn things(self) -> impl Iterator<Item = (Table, bool)> {
         let kinds = [
-            (MADE, true),
-            (CHANGED, true),
-            (UNDONE, false),
-            (OPERATED, true),
-            (ASKED, true),
+            (Self::LAUNCH, LAUNCHED, true),
+            (0, MADE, true),
+            (1, CHANGED, true),
+            (2, UNDONE, false),
+            (3, OPERATED, true),
+            (4, ASKED, true),
         ];
-        let numbered = (Self::FIRST_KIND..).zip(kinds);
-        numbered.filter_map(move |(bit, kind)| (self.0 >> bit & 1 == 1).then_some(kind))
+        let of_this = move |(kind, table, replaces)| self.is_of(kind).then_some((table, replaces));
+        kinds.into_iter().filter_map(of_this)
     }
 
     /// Whether it is a verb that makes, changes or undoes something.
@@ -68,20 +72,32 @@ impl Says {
 
     /// Whether it is a verb that asks where an argument says to.
     pub const fn asks(self) -> bool {
-        self.0 >> (Self::FIRST_KIND + 4) & 1 == 1
+        self.is_of(4)
     }
 
     /// Whether it is a method of HTTP that hands something over, or types something in.
     pub const fn has_body(self) -> bool {
-        self.0 >> (Self::FIRST_KIND + 5) & 1 == 1
+        self.is_of(5)
     }
 
     /// Whether it is a verb that operates something.
     pub const fn operates(self) -> bool {
-        self.0 >> (Self::FIRST_KIND + 3) & 1 == 1
+        self.is_of(3)
     }
 
+    /// Whether it is a verb that makes or changes something.
+    pub const fn gives(self) -> bool {
+        self.is_of(0) || self.is_of(1)
+    }
+
+    const fn is_of(self, kind: u32) -> bool {
+        self.0 >> (Self::FIRST_KIND + kind) & 1 == 1
+    }
+
+    #[allow(clippy::cast_lossless, reason = "`From` is not const")]
+    const EFFECTS: u32 = Effects::ALL.bits() as u32;
     const FIRST_KIND: u32 = Effects::ALL.bits().count_ones();
+    const LAUNCH: u32 = 6;
 }
 
 impl Table {
@@ -122,9 +138,10 @@ mod tests {
 
     #[test]
     fn tables_are_sorted_and_understood() {
-        let kinds = Effects::ALL.bits() | 0b11_1111 << Effects::ALL.bits().count_ones();
+        let kinds = Says::EFFECTS | 0b111_1111 << Says::FIRST_KIND;
         let things = [
-            MADE, CHANGED, UNDONE, OPERATED, ASKED, ARGUMENTS, OPERANDS, CERTAIN, CHOICES,
+            MADE, CHANGED, UNDONE, OPERATED, LAUNCHED, ASKED, ARGUMENTS, OPERANDS, GIVEN, CERTAIN,
+            CHOICES,
         ];
         for table in [VERBS, EITHER].into_iter().chain(things) {
             assert!(table.0.is_sorted_by(|a, b| a.0 < b.0));
@@ -137,10 +154,7 @@ mod tests {
             }
         }
         for (word, bits) in things.iter().flat_map(|table| table.0) {
-            assert!(
-                Effects::from_bits(*bits).is_some(),
-                "{word} has the kind of a verb"
-            );
+            assert!(bits & !Says::EFFECTS == 0, "{word} has the kind of a verb");
         }
     }
 

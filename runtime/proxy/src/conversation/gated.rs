@@ -52,6 +52,8 @@ struct Shared {
     /// Servers whose tools are pinned: what they list later is held against that, also
     /// after they were started again.
     pinned: HashSet<Option<String>>,
+    /// Servers that take part.
+    servers: HashSet<String>,
     /// The policy is only observed.
     observe: bool,
     halt: Halt,
@@ -66,6 +68,7 @@ impl GatedConversation {
             lock,
             started: Instant::now(),
             pinned: HashSet::new(),
+            servers: HashSet::new(),
             observe: false,
             halt: Halt::of_user(),
         }));
@@ -84,6 +87,7 @@ impl GatedConversation {
             shared: Rc::clone(&self.shared),
             server: Some(server.to_owned()),
         };
+        self.shared.borrow_mut().take_part(server);
         if self.shared.borrow().pinned.contains(&session.server) {
             return session;
         }
@@ -125,6 +129,12 @@ impl GatedConversation {
 }
 
 impl Shared {
+    fn take_part(&mut self, server: &str) {
+        if !self.servers.contains(server) {
+            self.servers.insert(server.to_owned());
+        }
+    }
+
     fn pin(&mut self, server: Option<&str>, tools: &[ToolDefinition]) {
         self.gate.pin(server, tools, self.lock.as_ref());
     }
@@ -243,9 +253,12 @@ impl Judge for GatedConversation {
         gate.survey(self.server.as_deref(), tools)
     }
 
-    fn tell_unmatched(&self, all: bool) {
+    fn tell_unmatched(&self) {
+        let shared = self.shared.borrow();
+        let (servers, pinned) = (&shared.servers, &shared.pinned);
         // Without a server's name there is one server only.
-        let all = all || self.server.is_none();
-        unmatched::tell(&self.shared.borrow().gate, all);
+        let all = self.server.is_none()
+            || !servers.is_empty() && servers.iter().all(|s| pinned.contains(&Some(s.clone())));
+        unmatched::tell(&shared.gate, all);
     }
 }

@@ -79,6 +79,6 @@ pub(crate) trait Judge {
         Vec::new()
     }
     /// Tells people of names in the policy that mean none of the listed tools, once for
-    /// each policy. `all`: there are no other servers whose tools could be meant.
-    fn tell_unmatched(&self, _all: bool) {}
+    /// each policy.
+    fn tell_unmatched(&self) {}
 }

@@ -347,17 +347,11 @@ impl<J: Judge + 'static> Router<J> {
             self.client()
                 .push(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
         }
-        self.tell_unmatched();
+        if let Some(judge) = judges.first() {
+            judge.tell_unmatched();
+        }
         self.show(true);
         self.changed();
-    }
-
-    /// Tells people of names in the policy that mean no tool, once all servers run.
-    fn tell_unmatched(&self) {
-        let first = self.backends.first();
-        if let Some(first) = first.filter(|_| self.backends.iter().all(|m| m.is_up())) {
-            (self.judges)(&first.name).tell_unmatched(true);
-        }
     }
 
     /// Shows people the servers and how their tools stand, where somebody may want to

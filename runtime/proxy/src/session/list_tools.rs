@@ -65,7 +65,7 @@ impl<J: Judge + 'static> Mediator<J> {
             judge.pin(&without_contradictions(found.tools));
             judge.observe(&self.listing.shown.take());
         }
-        judge.tell_unmatched(false);
+        judge.tell_unmatched();
         drop(judge);
         self.tell_changes(&names);
     }

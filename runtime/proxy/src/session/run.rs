@@ -76,7 +76,7 @@ impl Proxy {
         let shown = Rc::clone(&mediator);
         let changed = move || {
             shown.tools_may_differ();
-            shown.judge.borrow().tell_unmatched(false);
+            shown.judge.borrow().tell_unmatched();
         };
         let follow = self
             .changes
