@@ -1,7 +1,7 @@
 //! `bouncer check`: one hypothetical call.
 
 use crate::cli::CheckArgs;
-use crate::output::{ASK, DENY, Failure, Outcome};
+use crate::output::{ASK, DENY, Failure, Outcome, note};
 use crate::request::judged;
 use crate::source;
 use bouncer_compiler::diagnostic::visible;
@@ -22,6 +22,10 @@ pub fn run(args: &CheckArgs) -> Outcome {
         server = server.or_else(|| only_server(lock, &args.tool));
     }
     source::warn_without_server(gate.plan(), server.as_deref(), Some(&args.tool));
+    let known = known(&gate, lock.as_ref(), server.as_deref(), &args.tool);
+    if !args.json {
+        known.tell(&args.tool);
+    }
     let mut conversation = gate.conversation();
     for text in &args.untrusted {
         let text = serde_json::Value::String(text.clone());
@@ -33,7 +37,7 @@ pub fn run(args: &CheckArgs) -> Outcome {
         gate.decide(&mut conversation, &call, Attempt::First, 0);
     }
     let decision = gate.decide(&mut conversation, &call, Attempt::First, 0);
-    print(&decision, args.json)?;
+    print(&decision, args.json.then_some(known))?;
     Ok(match decision.verdict() {
         Verdict::Allow => 0,
         Verdict::Ask => ASK,
@@ -84,12 +88,64 @@ pub fn only_server(lock: &Lock, tool: &str) -> Option<String> {
     }
 }
 
-fn print(decision: &Decision<'_>, json: bool) -> std::io::Result<()> {
+/// What is known of a tool before its call is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    /// Its definition, from a lock.
+    Schema,
+    /// What a contract says, but not its schema.
+    Contract,
+    /// A lock is given, and does not have it.
+    NotInLock,
+    /// Its name.
+    Name,
+}
+
+/// What is known of the tool `tool` of `server`.
+fn known(gate: &Gate, lock: Option<&Lock>, server: Option<&str>, tool: &str) -> Known {
+    match lock {
+        Some(lock) if lock.find(server, tool).is_some() => Known::Schema,
+        Some(_) => Known::NotInLock,
+        None => {
+            let seen = gate.survey(server, std::iter::once(tool));
+            let speaks = seen.iter().any(|tool| tool.contract.is_some());
+            if speaks { Known::Contract } else { Known::Name }
+        }
+    }
+}
+
+impl Known {
+    /// The word of the JSON output.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Schema => "schema",
+            Self::Contract => "contract",
+            Self::NotInLock => "not in lock",
+            Self::Name => "name",
+        }
+    }
+
+    /// Says on standard error what the verdict could not take into account.
+    fn tell(self, tool: &str) {
+        let tool = visible(tool);
+        match self {
+            Self::Schema | Self::Contract => {}
+            Self::NotInLock => note(&format!("the lock has no tool `{tool}`")),
+            Self::Name => note(&format!(
+                "no contract knows a tool `{tool}`, and its schema is not known: it is judged by its name and this call alone; `--tools LOCK` brings the schema"
+            )),
+        }
+    }
+}
+
+/// `json`: as an object, with what was known of the tool.
+fn print(decision: &Decision<'_>, json: Option<Known>) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
     let record = decision.record();
-    if json {
+    if let Some(known) = json {
         let mut object = record.summary();
         if let Some(members) = object.as_object_mut() {
+            members.insert("known".to_owned(), known.word().into());
             members.insert("rule".to_owned(), record.rule.into());
             if let Some(unvouched) = record.unvouched() {
                 members.insert("question".to_owned(), unvouched);

@@ -3,7 +3,7 @@
 use super::conditions::{condition, effects, path};
 use super::rng::Rng;
 use super::vocabulary::{
-    DOMAINS, GLOBS, KEYS, NATIVE_GLOBS, PREFIXES, REGEXES, SERVERS, TEXTS, TOOLS,
+    DOMAINS, GLOBS, HOSTS, KEYS, NATIVE_GLOBS, PREFIXES, REGEXES, SERVERS, TEXTS, TOOLS,
 };
 use bouncer_compiler::builtin_heuristics;
 use bouncer_compiler::policy::{
@@ -132,6 +132,7 @@ fn contract(rng: &mut Rng, lines: &mut Lines) -> Contract {
             form: match rng.below(4) {
                 0 => TrustedForm::AtDomain((*rng.pick(DOMAINS)).to_owned()),
                 1 => TrustedForm::Below((*rng.pick(DOMAINS)).to_owned()),
+                2 => TrustedForm::Exact((*rng.pick(HOSTS)).to_owned()),
                 _ => TrustedForm::Exact((*rng.pick(TEXTS)).to_owned()),
             },
             at: lines.next(),

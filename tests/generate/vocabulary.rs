@@ -160,6 +160,16 @@ pub const PREFIXES: &[&str] = &[
 
 pub const DOMAINS: &[&str] = &["corp.com", "evil.com", "sub.corp.com"];
 
+/// Hosts that destinations of above lead to.
+pub const HOSTS: &[&str] = &[
+    "corp.com",
+    "Evil.com",
+    "localhost:8080",
+    "corp.com:443",
+    "127.0.0.1",
+    "localhost",
+];
+
 pub const SERVERS: &[&str] = &["s", "pg"];
 
 pub const TOOLS: &[&str] = &["send", "read", "query", "write_file", "delete_x"];

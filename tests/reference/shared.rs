@@ -22,6 +22,19 @@ pub fn host(text: &str) -> Option<String> {
     address::host(text, &mut host).is_ok().then_some(host)
 }
 
+/// The host of a URL or of `host:port`, and the same with its port.
+pub fn origins(text: &str) -> Vec<String> {
+    let mut host = String::new();
+    let Ok(port) = address::origin(text, &mut host) else {
+        return Vec::new();
+    };
+    if !address::names_host(&host) {
+        return Vec::new();
+    }
+    let with_port = port.map(|port| format!("{host}:{port}"));
+    std::iter::once(host).chain(with_port).collect()
+}
+
 /// The IPv4 host that another spelling of a host stands for.
 pub fn host_in_ipv4(host: &str) -> Option<String> {
     let mut other = String::new();

@@ -210,7 +210,12 @@ fn trusted(list: &[TrustedDestination], text: &str) -> bool {
 pub fn is_trusted(form: &TrustedForm, text: &str) -> bool {
     !text.chars().any(char::is_control)
         && match form {
-            TrustedForm::Exact(exact) => text.eq_ignore_ascii_case(exact),
+            TrustedForm::Exact(exact) => {
+                text.eq_ignore_ascii_case(exact)
+                    || shared::origins(text)
+                        .iter()
+                        .any(|origin| origin.eq_ignore_ascii_case(exact))
+            }
             TrustedForm::AtDomain(domain) => condition::at_domain(text, domain),
             TrustedForm::Below(domain) => condition::below_domain(text, domain),
         }

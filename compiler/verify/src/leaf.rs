@@ -278,7 +278,9 @@ fn is_listed(fact: &Fact, leaf: &Leaf) -> bool {
 
 fn trusts(item: &ListItem, destination: &str) -> bool {
     match item {
-        ListItem::Scalar(Scalar::Str(text)) => text.eq_ignore_ascii_case(destination),
+        ListItem::Scalar(Scalar::Str(text)) => {
+            text.eq_ignore_ascii_case(destination) || leads_to(destination, text)
+        }
         ListItem::Scalar(_) => false,
         ListItem::AtDomain(domain) => address::pattern_domain(destination)
             .is_some_and(|found| found.eq_ignore_ascii_case(domain)),
@@ -294,6 +296,18 @@ fn trusts(item: &ListItem, destination: &str) -> bool {
                 })
         }
     }
+}
+
+/// Whether a URL, or a host with a port, leads to the host `text`, which may have a port.
+fn leads_to(destination: &str, text: &str) -> bool {
+    let mut host = String::new();
+    let Ok(port) = address::origin(destination, &mut host) else {
+        return false;
+    };
+    let with_port = || port.map(|port| format!("{host}:{port}"));
+    address::names_host(&host)
+        && (host.eq_ignore_ascii_case(text)
+            || with_port().is_some_and(|with_port| with_port.eq_ignore_ascii_case(text)))
 }
 
 /// Whether a count answers a fact in a mode.

@@ -9,7 +9,7 @@ use crate::policy::{
 };
 use crate::read::nearest;
 use bouncer_plan::Verdict;
-use bouncer_reader::sql;
+use bouncer_reader::{address, sql};
 use regex_automata::Input;
 use regex_automata::dfa::{Automaton as _, dense};
 
@@ -185,6 +185,9 @@ fn takes(path: &Path) -> Option<Takes> {
         .then_some(Takes::Address)
 }
 
+/// What helps where no URL is trusted.
+const URL_HELP: &str = "write a whole URL, a host, or `*.corp.com` for all hosts below a domain";
+
 /// Trusted destinations that equal nothing which the contract's sinks take.
 fn trusted(contract: &Contract, out: &mut Vec<Doubt>) {
     let mut kinds = contract.sinks.iter().map(|sink| takes(&sink.path));
@@ -196,14 +199,21 @@ fn trusted(contract: &Contract, out: &mut Vec<Doubt>) {
     }
     for destination in &contract.trusted {
         let wrong = match (kind, &destination.form) {
-            (Takes::Link, TrustedForm::Exact(text)) if !text.contains("://") => {
-                Some((format!("no URL equals {}", quote(text)), url_help(text)))
+            (Takes::Link, TrustedForm::Exact(text))
+                if !text.contains("://") && !address::names_host(text) =>
+            {
+                Some((
+                    format!("no URL equals {}", quote(text)),
+                    URL_HELP.to_owned(),
+                ))
             }
             (Takes::Link, TrustedForm::AtDomain(domain)) => {
                 let what = format!("no URL is an address at {}", quote(domain));
-                Some((what, url_help(domain)))
+                Some((what, format!("write {} for every URL there", quote(domain))))
             }
-            (Takes::Address, TrustedForm::Exact(text)) if !text.contains('@') && is_host(text) => {
+            (Takes::Address, TrustedForm::Exact(text))
+                if !text.contains('@') && address::names_host(text) =>
+            {
                 Some((
                     format!("no address equals {}", quote(text)),
                     format!(
@@ -234,25 +244,4 @@ fn of_trusted(at: Pos, contract: &Contract, what: &str, help: String) -> Doubt {
         ),
         help,
     }
-}
-
-fn url_help(text: &str) -> String {
-    match text.split_once('.') {
-        Some((_, parent)) if is_host(text) && parent.contains('.') => format!(
-            "write a whole URL such as {}, or {} for all hosts below a domain",
-            quote(&format!("https://{text}/")),
-            quote(&format!("*.{parent}"))
-        ),
-        _ => "write a whole URL, or `*.corp.com` for all hosts below a domain".to_owned(),
-    }
-}
-
-/// Whether a text is a host, with or without a port.
-fn is_host(text: &str) -> bool {
-    let host = text.split_once(':').map_or(text, |(host, _)| host);
-    host == "localhost"
-        || host.contains('.')
-            && host
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'))
 }

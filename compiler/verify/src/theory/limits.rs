@@ -173,6 +173,15 @@ fn trusted_part(op: &Op) -> Option<String> {
     let parts: Vec<String> = items
         .iter()
         .filter_map(|item| match item {
+            ListItem::Scalar(Scalar::Str(text)) if address::names_host(text) => {
+                // A URL has the name without the port that is its scheme's own. A number can
+                // be an address, and another alphabet can be the same name.
+                let name = text.split(':').next().unwrap_or(text);
+                Some(format!(
+                    r"(?:{})|//[0-9\[]|[^\x00-\x7f]",
+                    without_case(name)
+                ))
+            }
             ListItem::Scalar(Scalar::Str(text)) => Some(format!("(?:{})", without_case(text))),
             ListItem::Scalar(_) | ListItem::Network(_) => None,
             ListItem::AtDomain(domain) => Some(format!("@(?:{})", without_case(domain))),

@@ -7,7 +7,7 @@ use crate::leaf::{self, Leaf, Seen, Value, is_plain_text};
 use crate::words::{self, Constraint, End};
 use bouncer_compiler::lower::Mode;
 use bouncer_compiler::policy::{Check, ListItem, Op, Scalar};
-use bouncer_reader::path;
+use bouncer_reader::{address, path};
 use regex_syntax::escape;
 
 /// Printable ASCII that no decoder changes, in its plain form.
@@ -275,6 +275,13 @@ impl Theory {
             if matches!(fact.look, Look::Trusted | Look::Tainted)
                 && let Op::In(items) = &fact.op
             {
+                let urls = items.iter().take(16).filter_map(|item| match item {
+                    ListItem::Scalar(Scalar::Str(text)) if address::names_host(text) => {
+                        Some(format!(r"\Ahttps://{}/[a-z]*\z", escape(text)))
+                    }
+                    _ => None,
+                });
+                hints.extend(urls);
                 hints.extend(items.iter().take(16).filter_map(|item| match item {
                     ListItem::Scalar(Scalar::Str(text)) => Some(format!(r"\A{}\z", escape(text))),
                     ListItem::Scalar(_) | ListItem::Network(_) => None,

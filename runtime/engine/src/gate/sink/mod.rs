@@ -378,8 +378,8 @@ fn within(tool: &str, param: &mut String) {
     let _ = std::fmt::Write::write_fmt(param, format_args!("call of {tool:?}: {name}"));
 }
 
-/// Whether the policy trusts a destination: the same bytes but for ASCII case, or a
-/// pattern over the whole address or host.
+/// Whether the policy trusts a destination: the same bytes but for ASCII case, its host where
+/// it is a URL or a host with a port, or a pattern over the whole address or host.
 pub(super) fn is_trusted(
     tables: &Tables<'_>,
     set: &LiteralSet,
@@ -403,6 +403,22 @@ pub(super) fn is_trusted(
         fold_ascii(domain, buffer);
         let found = literals::find(tables, set, LiteralKind::AtDomain, buffer.as_bytes())?;
         return Ok(found.is_some());
+    }
+    let known = |key: &str| literals::find(tables, set, LiteralKind::Folded, key.as_bytes());
+    if kinds & LiteralKind::Folded.bit() != 0
+        && let Ok(port) = address::origin(destination, buffer)
+        && address::names_host(buffer)
+    {
+        if known(buffer)?.is_some() {
+            return Ok(true);
+        }
+        if let Some(port) = port {
+            // Writing to a string cannot fail.
+            let _ = std::fmt::Write::write_fmt(buffer, format_args!(":{port}"));
+            if known(buffer)?.is_some() {
+                return Ok(true);
+            }
+        }
     }
     if kinds & LiteralKind::Below.bit() != 0 && address::host(destination, buffer).is_ok() {
         for parent in literals::parents(buffer) {
