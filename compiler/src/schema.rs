@@ -418,6 +418,10 @@ fn output_key(key: &str) -> Option<Value> {
             "What no field covers should not go where it has not been.",
             json!({ "type": "boolean" }),
         ),
+        "text" => says(
+            "What the text of a result is: JSON of the server's own making, or anything.",
+            json!({ "enum": ["json", "prose"] }),
+        ),
         "fields" => says(
             "Labels by field, e.g. `\"[*].email\": trusted`; the longest path wins.",
             json!({ "type": "object", "additionalProperties": { "anyOf": [

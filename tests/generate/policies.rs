@@ -8,7 +8,7 @@ use super::vocabulary::{
 use bouncer_compiler::builtin_heuristics;
 use bouncer_compiler::policy::{
     ArgPattern, Cond, Contract, Dispatch, EffectDefaults, Fallback, FieldLabel, Layer, Outputs,
-    Path, PathPrefix, Pattern, Policy, Pos, Rate, Rule, RuleSet, Segment, Sink, ToolGlob,
+    Path, PathPrefix, Pattern, Policy, Pos, Rate, Rule, RuleSet, Segment, Sink, TextForm, ToolGlob,
     TrustedDestination, TrustedForm, WriteParam,
 };
 use bouncer_plan::{Effects, Label, Verdict};
@@ -187,6 +187,7 @@ fn contract(rng: &mut Rng, lines: &mut Lines) -> Contract {
         outputs: rng.chance(60).then(|| Outputs {
             label: label(rng),
             private: rng.chance(20),
+            text: *rng.choose(&[None, Some(TextForm::Json), Some(TextForm::Prose)]),
             fields: rng.several(0, 2, |rng| FieldLabel {
                 path: field(rng),
                 label: label(rng),

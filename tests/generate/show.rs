@@ -67,7 +67,11 @@ impl std::fmt::Display for Case {
                 )?;
             }
             if let Some(outputs) = &contract.outputs {
-                writeln!(f, "    outputs: {:?} {:?}", outputs.label, outputs.fields)?;
+                writeln!(
+                    f,
+                    "    outputs: {:?} {:?} {:?}",
+                    outputs.label, outputs.text, outputs.fields
+                )?;
             }
         }
         if let Some(rules) = &self.policy.rules {

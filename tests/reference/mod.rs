@@ -22,7 +22,7 @@ pub mod text;
 
 use bouncer_compiler::policy::{
     Contract, Layer, Outputs, Path, Policy, Pos, Provenance, Quantifier, Rule, RuleSet, Scalar,
-    Segment, Subject,
+    Segment, Subject, TextForm,
 };
 use bouncer_engine::gate::Attempt;
 use bouncer_engine::provenance::{Echo, Read};
@@ -70,6 +70,19 @@ impl RefDecision {
 
 /// A tool of a server; servers without a name have `None`.
 type ToolId = (Option<String>, String);
+
+/// What a contract says of outputs, with what it leaves unsaid of their text.
+fn said_outputs(contract: Contract) -> Option<Outputs> {
+    let layer = contract.layer;
+    let text = |outputs: &Outputs| match outputs.fields_in_text(layer) {
+        true => TextForm::Json,
+        false => TextForm::Prose,
+    };
+    contract.outputs.map(|outputs| Outputs {
+        text: Some(text(&outputs)),
+        ..outputs
+    })
+}
 
 fn can_vouch(outputs: &Outputs) -> bool {
     let mut fields = outputs.fields.iter();
@@ -217,7 +230,7 @@ impl Reference {
         }
         let outputs = self
             .contract(server, tool)
-            .and_then(|found| found.contract.outputs);
+            .and_then(|found| said_outputs(found.contract));
         let by_name = self.policy.heuristics.as_ref().map(|all| &all.labels);
         let echo = self.sent.entry(id).or_default();
         let read = self
@@ -344,7 +357,7 @@ impl Reference {
     fn note_sent(&mut self, call: &RefCall<'_>) {
         let outputs = self
             .contract(call.server, call.tool)
-            .and_then(|found| found.contract.outputs);
+            .and_then(|found| said_outputs(found.contract));
         let id = tool_id(call.server, call.tool);
         let known = !self.any_pin || self.pinned.contains_key(&id);
         if known && outputs.is_some_and(|outputs| can_vouch(&outputs)) {

@@ -4,7 +4,7 @@
 use super::json::Json;
 use super::leaves;
 use super::{shared, text};
-use bouncer_compiler::policy::Outputs;
+use bouncer_compiler::policy::{Outputs, TextForm};
 use bouncer_plan::Label;
 
 /// Shortest value, in characters of the folded form, that is looked for inside pieces.
@@ -51,6 +51,17 @@ impl Provenance {
 
     fn block(&mut self, block: &serde_json::Value, outputs: Option<&Outputs>) {
         let text = block.get("text").and_then(serde_json::Value::as_str);
+        let prose = outputs.filter(|outputs| outputs.text == Some(TextForm::Prose));
+        let flat = prose.map(|outputs| Outputs {
+            label: outputs
+                .fields
+                .iter()
+                .map(|field| field.label)
+                .fold(outputs.label, Label::max),
+            fields: vec![],
+            ..outputs.clone()
+        });
+        let outputs = flat.as_ref().or(outputs);
         match (block.get("type").and_then(serde_json::Value::as_str), text) {
             (Some("text"), Some(text)) => match serde_json::from_str(text) {
                 Ok(value @ (serde_json::Value::Object(_) | serde_json::Value::Array(_))) => {
@@ -166,6 +177,7 @@ fn taint_spreads_by_containment_and_trust_by_equality() {
     let outputs = Outputs {
         label: Label::Trusted,
         private: false,
+        text: None,
         fields: vec![],
         at: Default::default(),
     };

@@ -2,7 +2,7 @@
 //! where they live, and a second copy would only repeat their tables.
 
 use super::json::Json;
-use bouncer_compiler::policy::{Check, Network, Outputs, Segment, SqlDialect};
+use bouncer_compiler::policy::{Check, Network, Outputs, Segment, SqlDialect, TextForm};
 use bouncer_engine::effects::{classify, of_choice, schema_arguments};
 use bouncer_engine::provenance::{
     Echo, FieldRule, LabelStep, OutputLabels, Provenance, Read, Scratch, Source,
@@ -246,6 +246,7 @@ impl Seen {
             Some(outputs) => OutputLabels {
                 default: outputs.label,
                 private: outputs.private,
+                prose: outputs.text == Some(TextForm::Prose),
                 fields: outputs
                     .fields
                     .iter()
@@ -261,6 +262,7 @@ impl Seen {
                 default: Label::Untrusted,
                 private: false,
                 fields: Vec::new(),
+                prose: false,
                 by_name: by_name.cloned().map(Arc::new),
             },
         };

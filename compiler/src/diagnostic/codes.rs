@@ -135,6 +135,8 @@ codes! {
     NO_SUCH_VALUE = "B0411" warning;
     /// A habit of another language that means something else here.
     OTHER_LANGUAGE = "B0412" warning;
+    /// Fields of an output of which nobody says that its text is the server's own.
+    TEXT_UNSAID = "B0413" warning;
 
     /// One tool in two files.
     TOOL_TWICE = "B0501";

@@ -432,6 +432,16 @@ pub(super) const PAGES: &[Page] = &[
         ],
     ),
     page(
+        Code::TEXT_UNSAID,
+        "fields of a text that others may have written",
+        [
+            "The contract labels fields, and does not say whether the text of a result is JSON that the server itself puts together.",
+            "A tool that hands on what it read can hand on a text that looks like a record. Its fields would vouch for what an outsider wrote.",
+            "version: 1\ntools:\n  list_contacts:\n    outputs: {label: untrusted, fields: {\"contacts[*].email\": trusted}}\n",
+            "Write `text: json` if the server makes that JSON of its own records, else `text: prose`: then fields count in structured content alone. Without it, fields of any text count today; the next version takes `prose`.",
+        ],
+    ),
+    page(
         Code::TOOL_TWICE,
         "one tool in two files",
         [

@@ -8,9 +8,9 @@ use crate::policy::{Contract, Layer, Policy, TrustedForm};
 use bouncer_plan::Label;
 use bouncer_plan::format::{
     self, CONTRACT_CONFIRM, CONTRACT_DECIDES, CONTRACT_DISPATCHES, CONTRACT_EFFECTS,
-    CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS, CONTRACT_OUTPUTS, CONTRACT_RESOLVE_SYMLINKS,
-    Constraint, ConstraintKind, ContractLayer, LiteralKind, NONE, OutputLabel, Range, RateLimit,
-    Secrecy, Sink,
+    CONTRACT_EXFILTRATING, CONTRACT_OPTIONAL_SINKS, CONTRACT_OUTPUTS, CONTRACT_PROSE,
+    CONTRACT_RESOLVE_SYMLINKS, Constraint, ConstraintKind, ContractLayer, LiteralKind, NONE,
+    OutputLabel, Range, RateLimit, Secrecy, Sink,
 };
 use zerocopy::little_endian::{U16, U32, U64};
 
@@ -73,6 +73,13 @@ fn write_contract(
             CONTRACT_OPTIONAL_SINKS,
         ),
         (contract.outputs.is_some(), CONTRACT_OUTPUTS),
+        (
+            contract
+                .outputs
+                .as_ref()
+                .is_some_and(|o| !o.fields_in_text(contract.layer)),
+            CONTRACT_PROSE,
+        ),
         (contract.confirm, CONTRACT_CONFIRM),
         (contract.dispatches.is_some(), CONTRACT_DISPATCHES),
         (contract.effects_complete, CONTRACT_EFFECTS),

@@ -150,11 +150,34 @@ pub struct Outputs {
     pub label: Label,
     /// What no field covers is private.
     pub private: bool,
-    /// By field of structured content (or of text that is JSON); the longest path wins,
-    /// among equals the stricter label.
+    /// What the text of a result is, if that is said.
+    pub text: Option<TextForm>,
+    /// By field of structured content (or of text that is JSON of the server's own making);
+    /// the longest path wins, among equals the stricter label.
     pub fields: Vec<FieldLabel>,
     /// Where `outputs` was written.
     pub at: Pos,
+}
+
+/// What the text of a tool's result is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextForm {
+    /// JSON that the server puts together of its own records: fields are told apart.
+    Json,
+    /// Anything, also what others wrote: nothing in it is a field.
+    Prose,
+}
+
+impl Outputs {
+    /// Whether fields count in text. Where a user's contract does not say, they do; a pack's
+    /// has to say it.
+    #[must_use]
+    pub const fn fields_in_text(&self, layer: Layer) -> bool {
+        match (self.text, layer) {
+            (Some(TextForm::Json), _) | (None, Layer::User) => true,
+            (Some(TextForm::Prose), _) | (None, Layer::Pack) => false,
+        }
+    }
 }
 
 /// The label of one field of an output.

@@ -17,7 +17,7 @@ pub use condition::{
     View,
 };
 pub use contract::{
-    ArgPattern, Contract, Dispatch, FieldLabel, Layer, Outputs, PathPrefix, Rate, Sink,
+    ArgPattern, Contract, Dispatch, FieldLabel, Layer, Outputs, PathPrefix, Rate, Sink, TextForm,
     TrustedDestination, TrustedForm, WriteParam,
 };
 

@@ -10,7 +10,7 @@ use super::patterns;
 use crate::diagnostic::{Code, Diagnostic, Span, is_invisible, plain, quote};
 use crate::policy::{
     ArgPattern, Contract, Dispatch, FieldLabel, Layer, ListItem, Outputs, Path, PathPrefix, Pos,
-    Rate, Scalar, Segment, Sink, TrustedDestination, TrustedForm, WriteParam,
+    Rate, Scalar, Segment, Sink, TextForm, TrustedDestination, TrustedForm, WriteParam,
 };
 use bouncer_plan::format::MAX_WINDOWED_CALLS;
 use bouncer_plan::{Effect, Effects, Label, Verdict};
@@ -49,6 +49,7 @@ pub(crate) struct Entry {
 pub(crate) struct WrittenOutputs {
     pub label: Option<Label>,
     pub private: Option<bool>,
+    pub text: Option<TextForm>,
     pub fields: Vec<FieldLabel>,
     pub at: Pos,
 }
@@ -77,6 +78,7 @@ impl Entry {
             outputs: self.outputs.map(|outputs| Outputs {
                 label: outputs.label.unwrap_or(Label::Untrusted),
                 private: outputs.private.unwrap_or(false),
+                text: outputs.text,
                 fields: outputs.fields,
                 at: outputs.at,
             }),
@@ -102,6 +104,7 @@ impl Entry {
 /// The words of `on_tainted`.
 const ON_TAINTED: &[(&str, Verdict)] = &[("deny", Verdict::Deny), ("ask", Verdict::Ask)];
 /// The words for labels.
+const TEXTS: &[(&str, TextForm)] = &[("json", TextForm::Json), ("prose", TextForm::Prose)];
 const LABELS: &[(&str, Label)] = &[
     ("untrusted", Label::Untrusted),
     ("observed", Label::Observed),
@@ -591,6 +594,7 @@ fn outputs(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<WrittenOutputs> {
     let mut written = WrittenOutputs {
         label: None,
         private: None,
+        text: None,
         fields: Vec::new(),
         at: cx.pos(node.span),
     };
@@ -604,6 +608,9 @@ fn outputs(cx: &mut Cx<'_>, node: &Node, what: &str) -> Option<WrittenOutputs> {
     }
     if let Some(node) = fields.get("private") {
         written.private = cx.bool(node, &format!("`private` in {what}"));
+    }
+    if let Some(node) = fields.get("text") {
+        written.text = cx.one_of(node, &format!("`text` in {what}"), TEXTS);
     }
     let Some(node) = fields.get("fields") else {
         return Some(written);

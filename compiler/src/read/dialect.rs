@@ -121,7 +121,7 @@ pub(crate) const SERVER_KEYS: &[&str] = &["command", "args", "env", "cwd", "url"
 /// Keys of `dispatches`.
 pub(crate) const DISPATCH_KEYS: &[&str] = &["tool", "arguments"];
 /// Keys of `outputs`.
-pub(crate) const OUTPUT_KEYS: &[&str] = &["label", "private", "fields"];
+pub(crate) const OUTPUT_KEYS: &[&str] = &["label", "private", "text", "fields"];
 /// Keys of a field of `outputs`.
 pub(crate) const FIELD_KEYS: &[&str] = &["label", "private"];
 /// Top-level keys that only a native policy has, besides `version`.

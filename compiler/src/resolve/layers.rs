@@ -96,6 +96,7 @@ fn extend(user: Entry, pack: &Entry) -> Entry {
         (Some(mut own), Some(other)) => {
             own.label = own.label.or(other.label);
             own.private = own.private.or(other.private);
+            own.text = own.text.or(other.text);
             for field in &other.fields {
                 if !own.fields.iter().any(|f| f.path == field.path) {
                     own.fields.push(field.clone());

@@ -90,6 +90,7 @@ fn of_warning(warning: &Diagnostic, sources: &diagnostic::SourceMap) -> Option<F
         | Code::SINKS_WITHOUT_GATE
         | Code::NO_SUCH_VALUE
         | Code::OTHER_LANGUAGE => Kind::Vacuous,
+        Code::TEXT_UNSAID => Kind::Coverage,
         Code::NO_SUCH_TOOL => Kind::Coverage,
         _ => Kind::PatternSmell,
     };

@@ -5,6 +5,7 @@
 //! leave a doubt, nothing is said. Knows the resolved policy; knows nothing of YAML.
 
 mod names;
+mod outputs;
 mod requests;
 mod slips;
 mod values;
@@ -26,6 +27,7 @@ pub(super) fn check(policy: &Policy, sources: &SourceMap, sink: &mut Sink) {
     names::check(policy, &mut doubts);
     values::check(policy, &mut doubts);
     requests::check(policy, &mut doubts);
+    outputs::check(policy, &mut doubts);
     for doubt in doubts {
         let span = token_at(doubt.at, sources);
         sink.push(Diagnostic::new(doubt.code, span, doubt.message).help(doubt.help));

@@ -7,7 +7,7 @@ use super::link::{Link, find_contract, full_name};
 use crate::provenance::{FieldRule, LabelStep, OutputLabels};
 use crate::tools::{AskedWords, Derived, Heuristics, LabelHeuristics, ToolDefinition};
 use bouncer_plan::format::{
-    CONTRACT_OUTPUTS, ContractLayer, HeuristicWord, META_HEURISTICS, NONE, OutputLabel, Secrecy,
+    CONTRACT_OUTPUTS, CONTRACT_PROSE, ContractLayer, HeuristicWord, META_HEURISTICS, NONE, OutputLabel, Secrecy,
     WordKind,
 };
 use bouncer_plan::{Corrupt, Tables, at, slice};
@@ -178,6 +178,7 @@ fn output_labels(
                 default: contract.output_label,
                 private: contract.secrecy == Secrecy::Private,
                 fields,
+                prose: contract.flags.get() & CONTRACT_PROSE != 0,
                 by_name: None,
             });
         }
@@ -186,6 +187,7 @@ fn output_labels(
         default: Label::Untrusted,
         private: false,
         fields: Vec::new(),
+        prose: false,
         by_name: heuristics.map(|heuristics| Arc::new(heuristics.labels.clone())),
     })
 }

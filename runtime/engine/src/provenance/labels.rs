@@ -21,6 +21,9 @@ pub struct OutputLabels {
     /// Labels of fields. A rule covers everything below its path; the longest path
     /// that matches wins, and among equally long ones the stricter label.
     pub fields: Vec<FieldRule>,
+    /// Text can be anything, also where it looks like a record: fields are told apart in
+    /// structured content alone.
+    pub prose: bool,
     /// For a tool whose contract says nothing about outputs: field names that lower
     /// `untrusted` to `observed`. Ignored where `default` or `fields` say anything.
     pub by_name: Option<Arc<LabelHeuristics>>,
@@ -63,6 +66,7 @@ impl OutputLabels {
             default: label,
             private: false,
             fields: Vec::new(),
+            prose: false,
             by_name: None,
         }
     }

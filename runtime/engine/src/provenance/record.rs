@@ -230,8 +230,11 @@ impl<'p> Recorder<'p> {
     /// along is labelled as that is. Nothing is lost by not keeping such a text as it
     /// is but what spans JSON's own punctuation, which no destination does. Any other
     /// text cannot be told apart and has the strictest label of the output.
+    /// In prose nothing is a field, whatever it looks like.
     /// Returns whether the text was recorded as it is.
     fn document(&mut self, labels: &OutputLabels, floor: Label, text: &str) -> bool {
+        let prose = labels.prose.then(|| labels.flattened(floor));
+        let labels = prose.as_ref().unwrap_or(labels);
         if let Some(node) = Node::parse(text) {
             let mut cursor = Cursor::new(labels, floor);
             self.walk(&mut cursor, &node, true);

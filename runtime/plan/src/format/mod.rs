@@ -523,6 +523,8 @@ pub const CONTRACT_EFFECTS: u32 = 64;
 /// [`Contract::flags`]: the user has decided about calls of this tool, and the defaults for
 /// effects say nothing of them.
 pub const CONTRACT_DECIDES: u32 = 128;
+/// Nothing in the text of a result is a field.
+pub const CONTRACT_PROSE: u32 = 256;
 
 record! {
     /// A sink of a contract.

@@ -157,6 +157,7 @@ fn field_names_lower_only_what_nothing_else_labels() {
         observed_words: vec!["from".to_owned()],
     };
     let mut labels = OutputLabels {
+        prose: false,
         by_name: Some(std::sync::Arc::new(heuristics)),
         ..OutputLabels::default()
     };

@@ -73,6 +73,7 @@ fn labels(default: Label, fields: Vec<FieldRule>) -> OutputLabels {
         private: false,
         default,
         fields,
+        prose: false,
         by_name: None,
     }
 }
