@@ -209,7 +209,7 @@ pub fn sql_functions(text: &str, sql_dialect: SqlDialect) -> Option<Vec<String>>
 /// As the path prefix, with symbolic links resolved.
 pub fn within_resolved(value: &str, prefix: &str) -> bool {
     let base = (!prefix.starts_with('/')).then_some(std::path::Path::new("."));
-    path::within_resolved(value, &[prefix], base)
+    path::within_resolved(value, &[prefix], base, &mut path::Looks::of_a_call())
 }
 
 /// What a conversation has read. The store looks through many disguises; that it finds

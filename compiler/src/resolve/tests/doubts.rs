@@ -129,8 +129,7 @@ fn destinations_that_a_sink_never_takes() {
         ))
     };
     for (sink, item) in [
-        ("url", "docs.python.org"),
-        ("webhook_url", "localhost:3000"),
+        ("url", "python"),
         ("url", "\"*@corp.com\""),
         ("cc", "corp.com"),
         ("recipients", "\"https://x.example/\""),
@@ -140,6 +139,8 @@ fn destinations_that_a_sink_never_takes() {
     for (sink, item) in [
         ("url", "\"https://docs.python.org/3/\""),
         ("url", "\"*.python.org\""),
+        ("url", "docs.python.org"),
+        ("webhook_url", "localhost:3000"),
         ("to", "corp.com"),
         ("cc", "\"*@corp.com\""),
         ("channel", "general"),

@@ -10,7 +10,7 @@ mod resolved;
 
 pub use based::{Rooms, may_be_within_based, within_based};
 pub use relative::may_be_relative;
-pub use resolved::{may_be_within_resolved, within_resolved};
+pub use resolved::{Looks, may_be_within_resolved, within_resolved};
 
 use crate::block::{self, Set, wanted};
 use crate::text::{canonical, canonical_with_nul, is_space};

@@ -4,6 +4,30 @@ use super::{Path, Root, readings, within};
 use std::io::ErrorKind;
 use std::path::{self, PathBuf};
 
+/// How often the file system may still be asked. A call can carry as many paths as fit in
+/// it; what is asked for none of them is answered as what nobody can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Looks(u32);
+
+impl Looks {
+    /// Enough for a thousand paths of fifty parts; a look takes some microseconds at most.
+    #[must_use]
+    pub const fn of_a_call() -> Self {
+        Self(50_000)
+    }
+
+    /// One look less; `None`: there was none left.
+    const fn take(&mut self) -> Option<()> {
+        match self.0.checked_sub(1) {
+            Some(rest) => {
+                self.0 = rest;
+                Some(())
+            }
+            None => None,
+        }
+    }
+}
+
 /// Whether `value` is within one of `prefixes`, lexically ([`within`]) and also once
 /// symbolic links are followed.
 ///
@@ -11,12 +35,20 @@ use std::path::{self, PathBuf};
 /// links are followed before a `..` after them is taken, up to the deepest ancestor
 /// that exists; the rest is kept as it is. A relative path starts at `base`; without
 /// `base`, or with a link that leads nowhere, a `..` after something that does not
-/// exist, or any error of the file system, the answer is no. A relative
+/// exist, any error of the file system, or no [`Looks`] left, the answer is no. A relative
 /// value under an absolute prefix has to stay below `base` itself.
 ///
 /// Allocates, and reads the file system; what it finds can change afterwards.
 #[must_use]
-pub fn within_resolved(value: &str, prefixes: &[&str], base: Option<&path::Path>) -> bool {
+pub fn within_resolved(
+    value: &str,
+    prefixes: &[&str],
+    base: Option<&path::Path>,
+    looks: &mut Looks,
+) -> bool {
+    if looks.take().is_none() {
+        return false;
+    }
     let base = match base.map(path::Path::canonicalize) {
         Some(Ok(base)) => Some(base),
         Some(Err(_)) => return false,
@@ -24,18 +56,26 @@ pub fn within_resolved(value: &str, prefixes: &[&str], base: Option<&path::Path>
     };
     prefixes
         .iter()
-        .any(|prefix| within_one(value, prefix, base.as_deref()))
+        .any(|prefix| within_one(value, prefix, base.as_deref(), looks))
 }
 
 /// Whether a reading of `value` leads into `prefix` once symbolic links are followed, or to
 /// where nobody can tell: the question of a rule that forbids a folder. A text that no path
 /// of this machine begins with leads nowhere.
 #[must_use]
-pub fn may_be_within_resolved(value: &str, prefix: &str, base: &path::Path) -> bool {
+pub fn may_be_within_resolved(
+    value: &str,
+    prefix: &str,
+    base: &path::Path,
+    looks: &mut Looks,
+) -> bool {
+    if looks.take().is_none() {
+        return true;
+    }
     let Ok(base) = base.canonicalize() else {
         return true;
     };
-    let Some(directory) = resolve(prefix, Some(&base)) else {
+    let Some(directory) = resolve(prefix, Some(&base), looks) else {
         return true;
     };
     let is_path = |text: &&String| {
@@ -46,11 +86,11 @@ pub fn may_be_within_resolved(value: &str, prefix: &str, base: &path::Path) -> b
         path.mark().is_empty()
     };
     readings(value).iter().filter(is_path).any(|reading| {
-        resolve(reading, Some(&base)).is_none_or(|path| path.starts_with(&directory))
+        resolve(reading, Some(&base), looks).is_none_or(|path| path.starts_with(&directory))
     })
 }
 
-fn within_one(value: &str, prefix: &str, base: Option<&path::Path>) -> bool {
+fn within_one(value: &str, prefix: &str, base: Option<&path::Path>, looks: &mut Looks) -> bool {
     let is_relative = |text| {
         Path {
             text,
@@ -65,16 +105,19 @@ fn within_one(value: &str, prefix: &str, base: Option<&path::Path>) -> bool {
     } else {
         within(value, prefix)
     };
-    let Some(directory) = resolve(prefix, base).filter(|_| lexically) else {
+    if !lexically {
+        return false;
+    }
+    let Some(directory) = resolve(prefix, base, looks) else {
         return false;
     };
-    readings(value)
-        .iter()
-        .all(|reading| resolve(reading, base).is_some_and(|path| path.starts_with(&directory)))
+    readings(value).iter().all(|reading| {
+        resolve(reading, base, looks).is_some_and(|path| path.starts_with(&directory))
+    })
 }
 
-/// Where `text` leads. `None` on any doubt.
-fn resolve(text: &str, base: Option<&path::Path>) -> Option<PathBuf> {
+/// Where `text` leads. `None` on any doubt, and where no look is left.
+fn resolve(text: &str, base: Option<&path::Path>, looks: &mut Looks) -> Option<PathBuf> {
     let path = Path {
         text,
         windows: false,
@@ -86,6 +129,7 @@ fn resolve(text: &str, base: Option<&path::Path>) -> Option<PathBuf> {
         Root::Relative => base?.to_owned(),
         Root::Slash | Root::TwoSlashes => PathBuf::from("/").canonicalize().ok()?,
     };
+    // The place so far has no link in it.
     let mut exists = true;
     for part in path.components() {
         if part == ".." {
@@ -100,9 +144,11 @@ fn resolve(text: &str, base: Option<&path::Path>) -> Option<PathBuf> {
         if !exists {
             continue;
         }
+        looks.take()?;
         match place.symlink_metadata() {
             // Also fails on a link that leads nowhere, or in a circle.
-            Ok(_) => place = place.canonicalize().ok()?,
+            Ok(found) if found.is_symlink() => place = place.canonicalize().ok()?,
+            Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => exists = false,
             Err(_) => return None,
         }
@@ -112,9 +158,38 @@ fn resolve(text: &str, base: Option<&path::Path>) -> Option<PathBuf> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::*;
+    use super::{Looks, path};
     use std::fs;
     use std::os::unix::fs::symlink;
+
+    fn within_resolved(value: &str, prefixes: &[&str], base: Option<&path::Path>) -> bool {
+        super::within_resolved(value, prefixes, base, &mut Looks::of_a_call())
+    }
+
+    fn may_be_within_resolved(value: &str, prefix: &str, base: &path::Path) -> bool {
+        super::may_be_within_resolved(value, prefix, base, &mut Looks::of_a_call())
+    }
+
+    #[test]
+    fn what_is_not_looked_at_is_in_doubt() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let inside = root.join("x");
+        let (inside, base) = (inside.to_str().unwrap(), root.to_str().unwrap());
+        let mut looks = Looks::of_a_call();
+        let mut calls = 0_u32;
+        while super::within_resolved(inside, &[base], None, &mut looks) {
+            calls += 1;
+        }
+        assert!((1000..50_000).contains(&calls), "{calls}");
+        assert!(super::may_be_within_resolved(
+            "/elsewhere",
+            base,
+            &root,
+            &mut looks
+        ));
+        assert!(!may_be_within_resolved("/elsewhere", base, &root));
+    }
 
     #[test]
     fn links_are_followed_before_dots() {

@@ -268,7 +268,11 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     /// Whether the raw text of the leaf satisfies a constraint.
     fn satisfies(&mut self, constraint: &Constraint) -> Result<bool, Corrupt> {
         let EvalScratch {
-            raw, nfa, rooms, ..
+            raw,
+            nfa,
+            rooms,
+            looks,
+            ..
         } = &mut *self.scratch;
         let places = self.places;
         // What a null means to a server is anybody's guess.
@@ -294,8 +298,8 @@ impl<'e, 'p> Evaluator<'e, 'p> {
                 "" => path::within(raw, prefix),
                 base => path::within_based(raw, prefix, base, rooms),
             };
-            within |=
-                inside && (!places.resolve_symlinks || path::within_resolved(raw, &[prefix], base));
+            within |= inside
+                && (!places.resolve_symlinks || path::within_resolved(raw, &[prefix], base, looks));
         }
         Ok(within)
     }

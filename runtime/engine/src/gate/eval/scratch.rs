@@ -4,7 +4,7 @@ use crate::gate::raised::Raised;
 use bouncer_plan::Tables;
 use bouncer_plan::automaton::{Automaton, NfaScratch};
 use bouncer_plan::format::{AutomatonKind, NONE};
-use bouncer_reader::path::Rooms;
+use bouncer_reader::path::{Looks, Rooms};
 
 /// State of the tests.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(in crate::gate) struct EvalScratch {
     pub number: String,
     /// Paths below the contract's folder.
     pub rooms: Rooms,
+    /// What of the file system may still be looked at for this call.
+    pub looks: Looks,
     /// By test: the forms that satisfied it.
     pub outcome: Vec<u8>,
     /// Tests with a non-zero outcome.
@@ -58,6 +60,7 @@ impl EvalScratch {
             other_view: String::with_capacity(64),
             number: String::with_capacity(256),
             rooms: Rooms::default(),
+            looks: Looks::of_a_call(),
             outcome: vec![0; tables.tests.len()],
             touched: Vec::with_capacity(tables.tests.len()),
             hits: vec![0; tables.tests.len()],
@@ -82,6 +85,7 @@ impl EvalScratch {
         self.failed_constraint = None;
         self.carried.clear();
         self.carried_in = NONE;
+        self.looks = Looks::of_a_call();
         for quant in self.quant_touched.drain(..) {
             if let Some(count) = self.quants.get_mut(quant as usize) {
                 *count = 0;

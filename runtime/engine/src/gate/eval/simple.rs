@@ -149,6 +149,7 @@ impl Evaluator<'_, '_> {
             canonical,
             skeleton,
             rooms,
+            looks,
             ..
         } = &mut *self.scratch;
         let text: &str = match form {
@@ -183,8 +184,8 @@ impl Evaluator<'_, '_> {
             return (surely, perhaps);
         }
         let start = places.start();
-        let leads = surely && path::within_resolved(stands, &[prefix], Some(start));
-        let may = perhaps || surely || path::may_be_within_resolved(stands, prefix, start);
+        let leads = surely && path::within_resolved(stands, &[prefix], Some(start), looks);
+        let may = perhaps || surely || path::may_be_within_resolved(stands, prefix, start, looks);
         (leads, may)
     }
 }
