@@ -8,6 +8,7 @@
 //! is evaluated as the gate would. Knows nothing of rules or calls.
 
 mod limits;
+mod named;
 mod numbers;
 mod schema;
 mod texts;

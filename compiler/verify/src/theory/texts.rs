@@ -221,12 +221,13 @@ impl Theory {
 
     /// Shapes of texts that views and path tests need: patterns for whole texts.
     fn hints(&mut self, claims: &[Claim]) -> Vec<String> {
-        let mut hints = Vec::new();
+        let mut hints = self.queries(claims);
         for look in self.looks(claims) {
             let viewed = self.of_look(claims, look);
             match look {
                 Look::Host | Look::Domain => {
-                    for host in self.hosts(&viewed) {
+                    let named = self.named(&viewed);
+                    for host in named.into_iter().chain(self.hosts(&viewed)) {
                         let host = escape(&host);
                         hints.push(format!(r"\A{host}\z"));
                         hints.push(format!(r"\A[a-z]+@{host}\z"));

@@ -1,7 +1,8 @@
 //! What is bouncer's own and no agent's business, whatever the policy says: the folder of its
 //! files, the approvals and their key, and the addresses where people decide.
 //!
-//! Looks at texts only. What a server makes of others is not known here.
+//! Looks at texts, and follows the links of this machine where a text is a path. What a
+//! server makes of others is not known here.
 
 use bouncer_reader::{address, text};
 use serde_json::Value;
@@ -27,6 +28,9 @@ const TEXTS: [&str; 9] = [
 ];
 /// Longer texts are no path, and no command that anybody reads.
 const MOST: usize = 64 * 1024;
+
+/// Longer texts are no path of any system.
+const MOST_OF_PATH: usize = 4096;
 
 /// Files and addresses that no call may name.
 #[derive(Clone, Debug, Default)]
@@ -100,7 +104,7 @@ impl Guarded {
                 return false;
             }
             self.names_file(value) || self.names_address(value)
-        })
+        }) || self.leads_to_file(value)
     }
 
     /// Whether one of the paths in a text is one of bouncer's.
@@ -121,6 +125,23 @@ impl Guarded {
                 };
                 found(&text) || found(&resolved)
             })
+    }
+
+    /// Whether a text is a path that leads to a file of bouncer's by a link. What does not
+    /// exist yet is looked for as far as it does.
+    fn leads_to_file(&self, text: &str) -> bool {
+        let text = text.trim();
+        let text = text.strip_prefix("file://").unwrap_or(text);
+        let is_path = text.contains('/') && !text.contains("://") && !text.contains('\n');
+        if !is_path || text.len() > MOST_OF_PATH {
+            return false;
+        }
+        let real = Path::new(text).ancestors().find_map(|place| {
+            let real = place.canonicalize().ok()?;
+            let rest = Path::new(text).strip_prefix(place).ok()?;
+            Some(real.join(rest))
+        });
+        real.is_some_and(|real| self.names_file(&real.to_string_lossy()))
     }
 
     /// Whether an address in a text is one that bouncer listens at.
@@ -243,6 +264,32 @@ mod tests {
         ] {
             let arguments = json!({ name: value }).to_string();
             assert_eq!(guarded().named_in(arguments.as_bytes()), None, "{value}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_what_is_bouncers_own_is_followed() {
+        let root = tempfile::tempdir().unwrap();
+        let own = root.path().join("home/.bouncer");
+        std::fs::create_dir_all(&own).unwrap();
+        std::os::unix::fs::symlink(&own, root.path().join("notes")).unwrap();
+        std::os::unix::fs::symlink(root.path(), root.path().join("here")).unwrap();
+        let named = |path: &str| {
+            let path = root.path().join(path);
+            let call = json!({ "path": path }).to_string();
+            Guarded::new(None).named_in(call.as_bytes()).is_some()
+        };
+        for path in [
+            "notes",
+            "notes/approvals.db",
+            "notes/new/deeper",
+            "here/notes/x",
+        ] {
+            assert!(named(path), "{path}");
+        }
+        for path in ["here/home", "home/x", "nowhere/y"] {
+            assert!(!named(path), "{path}");
         }
     }
 }
