@@ -137,6 +137,8 @@ codes! {
     OTHER_LANGUAGE = "B0412" warning;
     /// Fields of an output of which nobody says that its text is the server's own.
     TEXT_UNSAID = "B0413" warning;
+    /// A host that is trusted without encryption too.
+    PLAIN_HTTP = "B0414" warning;
 
     /// One tool in two files.
     TOOL_TWICE = "B0501";

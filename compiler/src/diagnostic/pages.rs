@@ -442,6 +442,16 @@ pub(super) const PAGES: &[Page] = &[
         ],
     ),
     page(
+        Code::PLAIN_HTTP,
+        "a host that is trusted over plain HTTP too",
+        [
+            "A host among trusted destinations stands for every URL of it, whatever the scheme, the port and the path.",
+            "What is sent to such a URL over plain HTTP can be read, and answered, by anybody on the way.",
+            "version: 1\ntools:\n  fetch: {exfiltrating: true, sink_params: [url], trusted_destinations: [docs.python.org]}\n",
+            "Write the port: `docs.python.org:443` trusts `https` alone. Write a whole URL where one page is meant.",
+        ],
+    ),
+    page(
         Code::TOOL_TWICE,
         "one tool in two files",
         [

@@ -90,7 +90,7 @@ fn of_warning(warning: &Diagnostic, sources: &diagnostic::SourceMap) -> Option<F
         | Code::SINKS_WITHOUT_GATE
         | Code::NO_SUCH_VALUE
         | Code::OTHER_LANGUAGE => Kind::Vacuous,
-        Code::TEXT_UNSAID => Kind::Coverage,
+        Code::TEXT_UNSAID | Code::PLAIN_HTTP => Kind::Coverage,
         Code::NO_SUCH_TOOL => Kind::Coverage,
         _ => Kind::PatternSmell,
     };

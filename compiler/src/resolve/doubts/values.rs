@@ -198,6 +198,17 @@ fn trusted(contract: &Contract, out: &mut Vec<Doubt>) {
         return;
     }
     for destination in &contract.trusted {
+        if let TrustedForm::Exact(host) = &destination.form
+            && kind == Takes::Link
+            && is_plain_host(host)
+        {
+            out.push(Doubt {
+                code: Code::PLAIN_HTTP,
+                at: destination.at,
+                message: format!("URLs of {} are trusted over plain `http` too", quote(host)),
+                help: format!("write {} for `https` alone", quote(&format!("{host}:443"))),
+            });
+        }
         let wrong = match (kind, &destination.form) {
             (Takes::Link, TrustedForm::Exact(text))
                 if !text.contains("://") && !address::names_host(text) =>
@@ -244,4 +255,11 @@ fn of_trusted(at: Pos, contract: &Contract, what: &str, help: String) -> Doubt {
         ),
         help,
     }
+}
+
+/// Whether a text is a host of others, without a port.
+fn is_plain_host(text: &str) -> bool {
+    let mut host = String::new();
+    let is_host = address::names_host(text) && address::host(text, &mut host).is_ok();
+    is_host && !text.contains(':') && host != "localhost" && !host.starts_with("127.")
 }

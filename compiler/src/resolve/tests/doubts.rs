@@ -139,15 +139,17 @@ fn destinations_that_a_sink_never_takes() {
     for (sink, item) in [
         ("url", "\"https://docs.python.org/3/\""),
         ("url", "\"*.python.org\""),
-        ("url", "docs.python.org"),
+        ("url", "docs.python.org:443"),
         ("webhook_url", "localhost:3000"),
         ("to", "corp.com"),
         ("cc", "\"*@corp.com\""),
         ("channel", "general"),
         ("url, to", "docs.python.org"),
+        ("url", "localhost"),
     ] {
         assert_eq!(trusted(sink, item), [""; 0], "{sink} {item}");
     }
+    assert_eq!(trusted("url", "docs.python.org"), ["B0414"]);
 }
 
 #[test]
