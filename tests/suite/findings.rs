@@ -445,3 +445,38 @@ fn policies_are_compared() {
     assert_eq!(value["tools"][0]["tighter"]["old"], "allow");
     assert_eq!(value["tools"][0]["tighter"]["new"], "deny");
 }
+
+/// Policies as people write them for other tools say little that is not meant.
+#[test]
+fn policies_from_elsewhere_get_few_notes() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/translated");
+    let mut counts = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_bouncer"))
+            .args(["verify", "--json"])
+            .arg(&path)
+            .output()
+            .unwrap();
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let findings = found["findings"].as_array().unwrap();
+        let told = findings
+            .iter()
+            .filter(|finding| finding["severity"] != "note");
+        let told: Vec<_> = told
+            .map(|finding| finding["code"].as_str().unwrap())
+            .collect();
+        // An `ask` that the default gives anyway is a true remark.
+        assert!(
+            told.iter().all(|code| *code == "B0804"),
+            "{path:?}: {told:?}"
+        );
+        counts.push(told.len());
+    }
+    counts.sort_unstable();
+    assert_eq!(
+        (counts.len(), counts[counts.len() / 2]),
+        (10, 0),
+        "{counts:?}"
+    );
+}
