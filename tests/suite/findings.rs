@@ -449,16 +449,16 @@ fn policies_are_compared() {
 /// Policies as people write them for other tools say little that is not meant.
 #[test]
 fn policies_from_elsewhere_get_few_notes() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/translated");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/translated");
     let mut counts = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_bouncer"))
+        let output = Command::new(env!("CARGO_BIN_EXE_bouncer"))
             .args(["verify", "--json"])
             .arg(&path)
             .output()
             .unwrap();
-        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
         let findings = found["findings"].as_array().unwrap();
         let told = findings
             .iter()
