@@ -7,8 +7,8 @@ use super::link::{Link, find_contract, full_name};
 use crate::provenance::{FieldRule, LabelStep, OutputLabels};
 use crate::tools::{AskedWords, Derived, Heuristics, LabelHeuristics, ToolDefinition};
 use bouncer_plan::format::{
-    CONTRACT_OUTPUTS, CONTRACT_PROSE, ContractLayer, HeuristicWord, META_HEURISTICS, NONE, OutputLabel, Secrecy,
-    WordKind,
+    CONTRACT_OUTPUTS, CONTRACT_PROSE, ContractLayer, HeuristicWord, META_HEURISTICS, NONE,
+    OutputLabel, Secrecy, WordKind,
 };
 use bouncer_plan::{Corrupt, Tables, at, slice};
 use bouncer_plan::{Effect, Label};
