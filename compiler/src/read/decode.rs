@@ -575,7 +575,10 @@ fn elsewhere(name: &str, level: Level) -> Option<&'static str> {
         "mcpServers" | "mcp_servers" | "mcp" => Some(
             "so clients name their servers, and `bouncer init` puts bouncer before these; a policy of a gateway has `servers`",
         ),
-        "tool" | "action" | "match" | "when" | "reason" => {
+        "tool" => Some(
+            "contracts stand below `tools`; the `tool` of a rule is indented below the `- ` of its rule",
+        ),
+        "action" | "match" | "when" | "reason" => {
             Some("this is a key of a rule: indent it below the `- ` of the rule that it belongs to")
         }
         "command" | "args" | "env" | "cwd" | "url" | "headers" => {
