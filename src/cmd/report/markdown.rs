@@ -44,14 +44,22 @@ fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
     out.push('\n');
 }
 
-/// Signs that would mean something, after a back-slash.
+/// Signs that would mean something, after a back-slash or as an entity.
 fn plain(text: &str) -> String {
     let mut out = String::new();
     for c in visible(text).chars() {
-        if "\\`*_{}[]<>#|!~&$".contains(c) {
-            out.push('\\');
+        // Not every reader knows a back-slash before these.
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            _ => {
+                if "\\`*_{}[]#|!~$".contains(c) {
+                    out.push('\\');
+                }
+                out.push(c);
+            }
         }
-        out.push(c);
     }
     out
 }
