@@ -20,7 +20,7 @@ static START: OnceLock<Instant> = OnceLock::new();
 
 /// Writes one line as [`note`], but for `key` only once in this process.
 ///
-/// What was said is kept; after [`MAX_NOTES`] keys nothing new is.
+/// What was said is kept; after a thousand keys nothing new is.
 pub fn note_once(key: String, message: fmt::Arguments<'_>) {
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
     let new = (said.len() as u64) < MAX_NOTES && said.insert(key);

@@ -4,7 +4,8 @@
 //! it is looked up among those that were given out. A name that two tools would share
 //! belongs to neither. Clients put a name of their own in front and refuse what is too long or
 //! has other signs than letters, digits, `_` and `-`: a tool whose name is so is shown under a
-//! short form, which stays the same for as long as the server and the tool are called the same.
+//! short form, which stays the same for as long as the server and the tool are called the same;
+//! calls find it under its whole name as well.
 
 use bouncer_mcp::frame::{FrameReader, text};
 use bouncer_mcp::splice::splice;
@@ -122,8 +123,19 @@ impl Catalogue {
         // In the order in which they were listed.
         let mut order = Vec::new();
         let mut owners: HashMap<String, Vec<(usize, &str, &Listed)>> = HashMap::new();
+        // Whole names of tools that are shown under a short form; `None`: of several.
+        let mut whole: HashMap<String, Option<Route>> = HashMap::new();
         for (index, server, tools) in servers {
             for tool in tools {
+                let long = exposed(server, &tool.name);
+                if long != tool.shown {
+                    let route = Route {
+                        server: index,
+                        name: tool.name.clone(),
+                    };
+                    let taken = whole.contains_key(&long);
+                    whole.insert(long, (!taken).then_some(route));
+                }
                 let name = tool.shown.clone();
                 let owners = owners.entry(name.clone()).or_default();
                 if owners.is_empty() {
@@ -148,6 +160,12 @@ impl Catalogue {
                     routes.insert(name, route);
                 }
                 _ => self.complain(&name, &owners),
+            }
+        }
+        // Who calls a tool by its whole name means it: rules and the log name it so.
+        for (long, route) in whole {
+            if let Some(route) = route {
+                routes.entry(long).or_insert(route);
             }
         }
         let changed = definitions != self.definitions;
@@ -257,6 +275,31 @@ mod tests {
             assert!(all.insert(shown(server, name, 50)), "{name:?}");
         }
         assert_eq!(shown_prefix("my server"), "my_server__");
+    }
+
+    #[test]
+    fn a_tool_with_a_short_form_is_found_by_its_whole_name_too() {
+        let mut catalogue = Catalogue::default();
+        let (odd, other) = (tools("s", &["a.b", "a b", "c"]), tools("s__a b", &["c"]));
+        let servers = [(0, "s", odd.as_slice()), (1, "s__a b", other.as_slice())];
+        catalogue.rebuild(servers.into_iter(), |_, _| false);
+        let of = |name: &str| {
+            catalogue
+                .find(name)
+                .map(|route| (route.server, &*route.name))
+        };
+        assert_eq!(of("s__a.b"), Some((0, "a.b")));
+        assert_eq!(of(&shown("s", "a.b", 50)), Some((0, "a.b")));
+        assert_eq!(of("s__a b__c"), Some((1, "c")));
+        assert_eq!(of("s__a_b"), None);
+        // The whole name of two tools is neither's.
+        let twice = [tools("s__x y", &["c"]), tools("s", &["x y__c"])];
+        let servers = [
+            (0, "s__x y", twice[0].as_slice()),
+            (1, "s", twice[1].as_slice()),
+        ];
+        catalogue.rebuild(servers.into_iter(), |_, _| false);
+        assert_eq!(catalogue.find("s__x y__c"), None);
     }
 
     #[test]
