@@ -29,6 +29,8 @@ const TEXTS: [&str; 9] = [
 /// Longer texts are no path, and no command that anybody reads.
 const MOST: usize = 64 * 1024;
 
+/// Paths of one call that are looked for on the disk.
+const MOST_LOOKS: u32 = 5000;
 /// Longer texts are no path of any system.
 const MOST_OF_PATH: usize = 4096;
 
@@ -77,22 +79,22 @@ impl Guarded {
     /// What of a call's arguments is bouncer's own, if anything: its place.
     pub(crate) fn named_in(&self, arguments: &[u8]) -> Option<String> {
         let arguments: Value = serde_json::from_slice(arguments).ok()?;
-        self.within("arguments", &arguments)
+        self.within("arguments", &arguments, &mut { MOST_LOOKS })
     }
 
-    fn within(&self, name: &str, value: &Value) -> Option<String> {
+    fn within(&self, name: &str, value: &Value, looks: &mut u32) -> Option<String> {
         match value {
-            Value::String(text) => self.names(name, text).then(|| name.to_owned()),
-            Value::Array(items) => items.iter().find_map(|item| self.within(name, item)),
+            Value::String(text) => self.names(name, text, looks).then(|| name.to_owned()),
+            Value::Array(items) => items.iter().find_map(|item| self.within(name, item, looks)),
             Value::Object(members) => members.iter().find_map(|(key, value)| {
-                let named = self.names("", key).then(|| key.clone());
-                named.or_else(|| self.within(key, value))
+                let named = self.names("", key, looks).then(|| key.clone());
+                named.or_else(|| self.within(key, value, looks))
             }),
             _ => None,
         }
     }
 
-    fn names(&self, name: &str, value: &str) -> bool {
+    fn names(&self, name: &str, value: &str, looks: &mut u32) -> bool {
         if value.len() > MOST {
             return false;
         }
@@ -104,7 +106,7 @@ impl Guarded {
                 return false;
             }
             self.names_file(value) || self.names_address(value)
-        }) || self.leads_to_file(value)
+        }) || self.leads_to_file(value, looks)
     }
 
     /// Whether one of the paths in a text is one of bouncer's.
@@ -129,13 +131,18 @@ impl Guarded {
 
     /// Whether a text is a path that leads to a file of bouncer's by a link. What does not
     /// exist yet is looked for as far as it does.
-    fn leads_to_file(&self, text: &str) -> bool {
+    fn leads_to_file(&self, text: &str, looks: &mut u32) -> bool {
         let text = text.trim();
         let text = text.strip_prefix("file://").unwrap_or(text);
         let is_path = text.contains('/') && !text.contains("://") && !text.contains('\n');
         if !is_path || text.len() > MOST_OF_PATH {
             return false;
         }
+        // What is not looked at may lead there.
+        let Some(rest) = looks.checked_sub(1) else {
+            return true;
+        };
+        *looks = rest;
         let real = Path::new(text).ancestors().find_map(|place| {
             let real = place.canonicalize().ok()?;
             let rest = Path::new(text).strip_prefix(place).ok()?;
